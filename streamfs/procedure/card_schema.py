@@ -1,10 +1,15 @@
 """The model card: its fields in a model file, validated when read, and the facts assembled from them."""
 
+from math import isclose
 from types import NoneType, UnionType
 from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
 from streamfs.errors import ModelError
-from streamfs.procedure.stopping import TickThresholds, read_rule
+from streamfs.procedure.falling import Falling
+from streamfs.procedure.stopping import StoppingRule, TickThresholds, read_rule
+
+ROUNDING = 1e-9
+"""Share by which equal thresholds may differ."""
 
 
 class DataFacts(TypedDict):
@@ -93,6 +98,8 @@ class _Measured(TypedDict):
     start: NotRequired[int | None]
     patience: NotRequired[int | None]
     floor: NotRequired[float | None]
+    fall: NotRequired[float | None]
+    last: NotRequired[int | None]
     labelled_as: NotRequired[dict[str, float]]
     right_of: NotRequired[dict[str, float]]
     streams_of: NotRequired[dict[str, float]]
@@ -239,8 +246,24 @@ def read_earlier(recertified: Any) -> list[EarlierFacts]:
 
 def certified_rule(promise: PromiseFacts) -> TickThresholds:
     """Return the rule that a promise was certified for: a threshold from some tick on, and when to give up."""
-    start, floor = promise.get("start") or 1, promise.get("floor") or 0.0
-    return TickThresholds.since(start, promise["threshold"], promise.get("patience"), floor)
+    start, floor, falling = promise.get("start") or 1, promise.get("floor") or 0.0, falling_of(promise)
+    make = TickThresholds.since if falling is None else falling.rule
+    return make(start, promise["threshold"], promise.get("patience"), floor)
+
+
+def is_certified(rule: StoppingRule, promise: PromiseFacts) -> bool:
+    """Return whether a rule is the certified one; another processor may round thresholds that fall otherwise."""
+    own, certified = rule.thresholds(), certified_rule(promise)
+    if own is None or own.ticks != certified.ticks:
+        return False
+    pairs = zip(own.levels + own.floors, certified.levels + certified.floors, strict=True)
+    return all(isclose(one, other, rel_tol=ROUNDING) for one, other in pairs)
+
+
+def falling_of(promise: PromiseFacts) -> Falling | None:
+    """Return how the thresholds of a promise fall; None if they do not."""
+    fall, last = promise.get("fall"), promise.get("last")
+    return None if fall is None or last is None else Falling(fall, last)
 
 
 def read_point(point: Any) -> PointFacts | None:

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from streamfs.procedure.betting import share_at_least
-from streamfs.procedure.card_schema import PromiseFacts, certified_rule, read_held_out, read_promise
+from streamfs.procedure.card_schema import PromiseFacts, certified_rule, is_certified, read_held_out, read_promise
 from streamfs.procedure.procedure import Procedure
 
 OF_ACCURACY = 0.5
@@ -49,7 +49,7 @@ def expectation_of(procedure: Procedure, risk: float) -> Expectation | None:
     if promise is None:
         return _held_out(procedure, risk * OF_ACCURACY / 2)
     is_raised = _is_raised(procedure, promise)
-    if procedure.rule != certified_rule(promise) and not is_raised:
+    if not is_certified(procedure.rule, promise) and not is_raised:
         return None
     completeness = None if is_raised else promise["completeness"]
     per_class = promise.get("per_class")
@@ -70,4 +70,5 @@ def _is_raised(procedure: Procedure, promise: PromiseFacts) -> bool:
     own, certified = procedure.rule.thresholds(), certified_rule(promise)
     if own is None or (own.ticks, own.floors) != (certified.ticks, certified.floors):
         return False
-    return own.levels > certified.levels
+    pairs = [*zip(own.levels, certified.levels, strict=True)]
+    return own != certified and all(level >= least for level, least in pairs)

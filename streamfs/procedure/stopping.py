@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import IntEnum
+from itertools import pairwise
 from math import inf
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -212,6 +213,11 @@ class TickThresholds(StoppingRule):
 
     def text(self, time_limit: int) -> str:
         """Return the thresholds in words; many single ticks at which streams are decided are not listed."""
+        if self._falls():
+            first, last = self.levels[0], self.levels[-1]
+            said = f"{first:.3g} from tick {self.ticks[0]}, falling to {last:.3g} from tick {self.ticks[-1]}"
+            later = [(tick, floor) for tick, floor in zip(self.ticks, self.floors, strict=True) if floor]
+            return said + (f", given up below {later[0][1]:.3g} from tick {later[0][0]}" if later else "")
         many = self._many_ticks(time_limit)
         hidden = {*many, 1.0} if many else set()
         levels = [
@@ -232,6 +238,11 @@ class TickThresholds(StoppingRule):
             if floor != before
         ]
         return ", ".join([*levels, *floors])
+
+    def _falls(self) -> bool:
+        """Return whether thresholds fall in many steps."""
+        steps = [*pairwise(self.levels)]
+        return len({*self.levels}) > _MOST_TICKS and self.levels[-1] > 0 and all(a >= b for a, b in steps)
 
     def _many_ticks(self, time_limit: int) -> dict[float, list[int]]:
         """Return the ticks of thresholds that hold at single ticks alone, if these are too many to be listed."""

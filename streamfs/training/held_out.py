@@ -14,6 +14,7 @@ from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers, Labels
 from streamfs.errors import DataError
 from streamfs.evaluation.trajectories import Trajectories, is_record
+from streamfs.procedure.falling import Falling
 from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.relief import position_grid
 from streamfs.selection.folds import Fold, make_folds
@@ -59,6 +60,11 @@ class Followed(NamedTuple):
     def since(self, start: int) -> "Followed":
         """Return the same streams, none of which may be decided before a tick."""
         return self._replace(trajectories=self.trajectories.deciding(self.ticks >= start))
+
+    def flattened(self, falling: Falling) -> "Followed":
+        """Return the same streams, whose confidence compares with one threshold where thresholds fall."""
+        confidence = falling.flattened(self.trajectories.confidence, self.ticks)
+        return self._replace(trajectories=replace(self.trajectories, confidence=confidence))
 
     def giving_up(self, patience: int, floor: float) -> "Followed":
         """Return the same streams, given up at the first tick from `patience` on that is below a floor."""

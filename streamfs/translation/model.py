@@ -15,7 +15,7 @@ from streamfs.classifiers import _calibration, _evaluate, _forest
 from streamfs.classifiers._evaluate import FlatTree
 from streamfs.classifiers._forest import FlatForest
 from streamfs.errors import TranslationError
-from streamfs.procedure.card_schema import certified_rule, read_promise
+from streamfs.procedure.card_schema import is_certified, read_promise
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.stopping import TickThresholds
 from streamfs.translation import on_node
@@ -335,7 +335,7 @@ class _Model:
 def about(procedure: Procedure) -> str:
     """Return what a file says of its model: its digest, and what is certified."""
     promise = read_promise(procedure.about.get("promise"))
-    if promise is None or procedure.rule != certified_rule(promise):
+    if promise is None or not is_certified(procedure.rule, promise):
         return f"model {procedure.digest}, by streamfs"
     completeness = promise["completeness"] or 0.0
     return (

@@ -100,9 +100,9 @@ def test_with_json_the_evidence_is_json_and_its_meaning_a_message(command):
 
 
 def test_a_refused_promise_shows_the_thresholds(command, folder):
-    result = command(*OFFERED, "--promise", "0.95", "--completeness", "0.95", "-o", "none.streamfs")
+    result = command(*OFFERED, "--promise", "0.97", "--completeness", "0.97", "-o", "none.streamfs")
     assert result.code == 1
-    assert "streamfs: accuracy 0.95 at completeness 0.95 (risk 0.05) cannot be promised" in result.err
+    assert "streamfs: accuracy 0.97 at completeness 0.97 (risk 0.05) cannot be promised" in result.err
     assert "streams are needed" in result.err
     assert "threshold" in result.out
     assert "completeness" in result.out
@@ -111,7 +111,7 @@ def test_a_refused_promise_shows_the_thresholds(command, folder):
 
 
 def test_with_json_a_refusal_is_json(command):
-    result = command(*OFFERED, "--promise", "0.95", "--completeness", "0.95", "-o", "none.streamfs", "--json")
+    result = command(*OFFERED, "--promise", "0.97", "--completeness", "0.97", "-o", "none.streamfs", "--json")
     assert result.code == 1
     printed = orjson.loads(result.out)
     assert printed["streams_needed"] > 400

@@ -23,6 +23,9 @@ MOST = 3
 GAIN = 0.1
 """How much better the score must be than with all channels open at once: a tenth of the cost, or so."""
 
+DEARER = 1.5
+"""What an insurance against a refusal may cost, as a multiple of the expected cost without."""
+
 LOSS = 0.02
 """How much less the chance of the test may be."""
 
@@ -95,8 +98,10 @@ class OpeningSearch:
         if not later:
             return self.trainer, self.found
         trainer, score = self.scores[max(later, key=self._worth)]
-        is_better = score.score > least.score + GAIN and score.chance >= least.chance - LOSS
-        return (trainer, score) if is_better else (self.trainer, self.found)
+        is_better = score.score > least.score + GAIN and score.cost <= DEARER * least.cost
+        if is_better and score.chance >= least.chance - LOSS:
+            return trainer, score
+        return self.trainer, self.found
 
     def _score(self, schedule: Schedule) -> None:
         """Score a schedule, once; one in which nothing is open at first is left out."""

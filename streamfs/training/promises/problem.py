@@ -172,7 +172,7 @@ class PromiseProblem:
             with step(progress, "searching when channels open"):
                 trainer, found = opened_later(trainer, scorer, found)
         with step(progress, "building the classifier"):
-            model = trainer.giving_up(trainer.fit(found.subset, self.promise, found.start), self.promise)
+            model = trainer.tuned(trainer.fit(found.subset, self.promise, found.start), self.promise)
         certificate = trainer.certify(model, self.promise)
         everything = scorer.scores.get(tuple(sorted(self.candidates.proposed)))
         evidence = {
@@ -211,7 +211,7 @@ class PromiseProblem:
             self.pricing.max_silence,
             self.pricing.costs(train, self.features, shared=True),
             about,
-            None if model.start == 1 and model.patience is None else model.rule(threshold),
+            model.stopping(threshold),
         )
 
     def _digest(self) -> str:

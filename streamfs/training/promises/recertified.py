@@ -12,7 +12,7 @@ from streamfs.costs.pricing import Pricing
 from streamfs.data.streams import StreamSet, require_streams
 from streamfs.errors import DataError
 from streamfs.evaluation.evaluation import replay_with_values
-from streamfs.procedure.card_schema import read_card, read_earlier, read_promise
+from streamfs.procedure.card_schema import falling_of, is_certified, read_card, read_earlier, read_promise
 from streamfs.procedure.fits import require_classes, require_columns, require_period
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.reference import reference_of
@@ -161,7 +161,7 @@ class _Place:
             with step(progress, "fitting the classifier"):
                 found = trainer.search(trainer.scorer(self.promise))
                 fitted = trainer.fit(found.subset, self.promise, found.start)
-                fitted = trainer.giving_up(fitted, self.promise)
+                fitted = trainer.tuned(fitted, self.promise)
             model = max(kept, fitted, key=self._chance)
         certificate = trainer.certify(model, self.promise)
         about = self._about(certificate, model, "threshold" if model is kept else "classifier")
@@ -174,12 +174,17 @@ class _Place:
     def _kept(self, trainer: PromiseTrainer) -> FittedModel:
         """Return the model as it is, and what it does on the first part of the streams."""
         own, learner = self.procedure.rule.thresholds(), str(self.procedure.about.get("classifier", "c45"))
-        start, patience = 1, None
+        start, patience, falling = 1, None, None
+        certified = read_promise(self.procedure.about.get("promise"))
         if own is not None and len(set(own.levels)) == 1:
             start, patience = own.ticks[0], Patience(own.ticks[-1], own.floors[-1]) if own.gives_up else None
+        elif own is not None and certified is not None and is_certified(own, certified):
+            start, falling = own.ticks[0], falling_of(certified)
+            tick, floor = certified.get("patience"), certified.get("floor")
+            patience = None if tick is None or floor is None else Patience(tick, floor)
         classifier = cast("Any", self.procedure.classifier)
         unknown = cast("Any", None)
-        model = FittedModel(self.procedure.features, classifier, learner, unknown, start, patience)
+        model = FittedModel(self.procedure.features, classifier, learner, unknown, start, patience, falling)
         return replace(model, followed=trainer.follow(model, self.problem.split.train))
 
     def _chance(self, model: FittedModel) -> float:
@@ -198,7 +203,7 @@ class _Place:
         return {"classifier": model.learner, "promise": evidence, "recertified": [*before, earlier]}
 
     def _at_threshold(self, threshold: float, model: FittedModel, about: Mapping[str, Any]) -> Procedure:
-        stopping = None if model.start == 1 and model.patience is None else model.rule(threshold)
+        stopping = model.stopping(threshold)
         moved = replace(self.procedure, confidence=threshold, stopping=stopping, about=dict(about))
         reference = reference_of(moved, replay_with_values(moved, self.problem.split.test))
         return replace(moved, about={**about, "reference": reference})

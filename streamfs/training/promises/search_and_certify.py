@@ -15,6 +15,7 @@ from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import FeatureTable, tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.evaluation.trajectories import Trajectories
+from streamfs.procedure.falling import Falling
 from streamfs.procedure.stopping import TickThresholds
 from streamfs.training.cross_validation import Learn, class_indices
 from streamfs.training.held_out import Followed
@@ -22,6 +23,7 @@ from streamfs.training.learners import fit_until_all_tested, since
 from streamfs.training.promises.candidates import Candidates
 from streamfs.training.promises.certificate import Certificate, certify, walk
 from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.falling_thresholds import cheapest_fall
 from streamfs.training.promises.giving_up import Patience, cheapest_patience
 from streamfs.training.promises.held_out import Curves, HeldOut, accuracy_where, curve_of
 from streamfs.training.promises.policies import opens_at_once
@@ -46,7 +48,8 @@ class FittedModel:
     """A fitted and calibrated classifier, which is not changed any more.
 
     `followed` are the training streams as such classifiers saw them, held out, with calibrated confidence. Nothing
-    is decided before the tick `start`, and streams are given up as `patience` says.
+    is decided before the tick `start`, and streams are given up as `patience` says. If thresholds are `falling`,
+    confidence is that which compares with the threshold of tick 1, here and in trajectories.
     """
 
     features: tuple[Feature, ...]
@@ -55,6 +58,7 @@ class FittedModel:
     followed: Followed
     start: int = 1
     patience: Patience | None = None
+    falling: Falling | None = None
 
     @cached_property
     def held_out(self) -> Curve:
@@ -63,22 +67,33 @@ class FittedModel:
 
     def rule(self, threshold: float) -> TickThresholds:
         """Return the rule by which streams are decided with a threshold, above which no floor has any effect."""
+        make = TickThresholds.since if self.falling is None else self.falling.rule
         if self.patience is None:
-            return TickThresholds.since(self.start, threshold)
-        return TickThresholds.since(self.start, threshold, self.patience.tick, min(self.patience.floor, threshold))
+            return make(self.start, threshold)
+        return make(self.start, threshold, self.patience.tick, min(self.patience.floor, threshold))
+
+    def stopping(self, threshold: float) -> TickThresholds | None:
+        """Return the same; None if it is one threshold at every tick."""
+        is_plain = self.start == 1 and self.patience is None and self.falling is None
+        return None if is_plain else self.rule(threshold)
 
     def evidence(self, threshold: float) -> dict[str, float]:
         """Return from when on the model decides and gives up with a threshold, as plain JSON."""
-        if self.patience is None:
-            return {"start": self.start}
-        return {"start": self.start, "patience": self.patience.tick, "floor": self.rule(threshold).floors[-1]}
+        found: dict[str, float] = {"start": self.start}
+        if self.patience is not None:
+            found |= {"patience": self.patience.tick, "floor": min(self.patience.floor, threshold)}
+        return found if self.falling is None else found | self.falling._asdict()
 
     def trajectories(self, table: FeatureTable, time_limit: int) -> Trajectories:
         """Classify every tick of a table from the start up to the time limit, or until streams are given up."""
         found = Trajectories.of(self.classifier, table, time_limit)
-        n_ticks = found.confidence.shape[1]
-        found = found.deciding(np.arange(1, n_ticks + 1) >= self.start)
-        return found if self.patience is None else found.giving_up(self.rule(1.0).floors_by_tick(n_ticks))
+        ticks = np.arange(1, found.confidence.shape[1] + 1)
+        found = found.deciding(ticks >= self.start)
+        if self.falling is not None:
+            found = replace(found, confidence=self.falling.flattened(found.confidence, ticks))
+        if self.patience is None:
+            return found
+        return found.giving_up(np.where(ticks >= self.patience.tick, self.patience.floor, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,9 +171,12 @@ class PromiseTrainer:
         said = followed.calibrated(calibration, classifier.n_classes)
         return FittedModel(tuple(features[i] for i in tested), classifier, name, said, start)
 
-    def giving_up(self, model: FittedModel, promise: Promise) -> FittedModel:
-        """Return a model that gives up streams if the promise is then kept at less cost, on held-out streams."""
+    def tuned(self, model: FittedModel, promise: Promise) -> FittedModel:
+        """Return a model whose thresholds fall, and that gives up, if that is better on held-out streams."""
         n_test = len(self.split.test)
+        falling = cheapest_fall(model.followed, promise, n_test, self.max_cost, self.time_limit)
+        if falling is not None:
+            model = replace(model, falling=falling, followed=model.followed.flattened(falling))
         patience = cheapest_patience(model.followed, promise, model.start, n_test, self.max_cost)
         return replace(model, patience=patience)
 
@@ -186,10 +204,11 @@ class PromiseTrainer:
         chosen, held_out = [place[f.name] for f in model.features], self.held_out(model.learner, model.start)
         share = promise.completeness or 0.5
         halves = (
-            curve_of(held_out.trained_on_part(0.5, draw).follow(chosen).since(model.start))
-            for draw in range(N_HALVES)
+            held_out.trained_on_part(0.5, draw).follow(chosen).since(model.start) for draw in range(N_HALVES)
         )
-        before = [accuracy_where(half, share) for half in halves]
+        if model.falling is not None:
+            halves = (half.flattened(model.falling) for half in halves)
+        before = [accuracy_where(curve_of(half), share) for half in halves]
         return max(0.0, accuracy_where(curve_of(model.followed), share) - float(np.mean(before)))
 
     def curve(self, model: FittedModel, streams: StreamSet) -> Curve:

@@ -1,0 +1,246 @@
+"""How often promises are certified, and at what cost, if the test is drawn again and again.
+
+python benchmarks/promise_redrawn.py [PART ...]
+
+A single test says little: procedures that cost the same are certified or refused by luck. So each procedure is frozen, with the
+thresholds to test, and certified on 150 tests drawn from streams that had no part in its making. Parts: `settings`, those of
+`promise_settings.py` with 400 streams, each with 5000 other streams; `recorded`, the sets of `default_sets.py`, whose other half is drawn from.
+Beside: the search without channels that open later, all columns as they were recorded, and the best fixed prefix: scikit-learn's forest
+or boosting on summaries of all columns, its length chosen by what is expected to be the cheapest on held-out streams, its threshold
+tested in the same way.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from math import exp, inf, log, nan
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from default_sets import SETS
+from figures import Figure, Parts, main, processor, table
+from joblib import Parallel, delayed
+from promise_settings import NINE, SETTINGS, Setting
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.model_selection import cross_val_predict
+
+import feature_extractors as fx
+from feature_extractors.base import Array
+from streamfs.cli.console import say
+from streamfs.costs.pricing import Pricing
+from streamfs.costs.radio_profiles import profile
+from streamfs.costs.spending import messages_sent
+from streamfs.data.streams import Integers, StreamSet
+from streamfs.evaluation.evaluation import write_csv
+from streamfs.evaluation.trajectories import Trajectories
+from streamfs.selection.by_name import SELECTORS
+from streamfs.training.held_out import Followed
+from streamfs.training.promises import Promise
+from streamfs.training.promises.certificate import certify, walk
+from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.held_out import Curves, curve_of
+from streamfs.training.promises.openings import Found, opened_later
+from streamfs.training.promises.problem import PromiseProblem, SearchSettings
+from streamfs.training.promises.subset_score import Subset, evaluate_subset
+
+HERE = Path(__file__).parent
+SEED = 1
+N_UNSEEN, N_DRAWS, N_STREAMS = 5000, 150, 400
+PROMISES = tuple(Promise(accuracy, completeness=0.9) for accuracy in (0.8, 0.85, 0.9))
+AT_ONCE, LATER, COLUMNS, PREFIX = "open at once", "opening later", "all columns", "best prefix"
+WAYS = (AT_ONCE, LATER, COLUMNS, PREFIX)
+OFTEN = 0.5
+"""Share of the tests that both must pass for their costs to be compared."""
+
+N_JOBS = os.cpu_count() or 1
+
+Row = dict[str, Any]
+
+
+class Frozen(NamedTuple):
+    """Other streams as a fitted procedure sees them, and the thresholds to test, falling."""
+
+    followed: Followed
+    thresholds: Array
+
+
+def redrawn(frozen: Frozen, promise: Promise, n_test: int) -> Row:
+    """Return how often a procedure is certified on tests drawn anew, and its mean cost on all streams where it is."""
+    random, whole = np.random.default_rng(SEED), curve_of(frozen.followed)
+    points = []
+    for _ in range(N_DRAWS):
+        drawn = random.choice(whole.n_streams, n_test, replace=False)
+        found = certify(curve_of(frozen.followed.take(drawn)), promise, frozen.thresholds)
+        if found is not None:
+            points.append(whole.at_threshold(found.point.threshold))
+    kept = [p.accuracy >= promise.accuracy and p.completeness >= (promise.completeness or 0.0) for p in points]
+    cost = float(np.mean([point.cost for point in points])) if points else inf
+    return {"certified": len(points) / N_DRAWS, "kept": float(np.mean(kept)) if kept else nan, "cost": cost}
+
+
+def rows_of(problem: PromiseProblem, unseen: StreamSet) -> Iterator[Row]:
+    """Yield the results of each way to make a procedure, by promise; held-out streams are followed once for all."""
+    trainer, curves, prefixes = problem.trainer(), dict[Subset, Curves](), prefixes_of(problem, unseen)
+    n_test = len(problem.split.test)
+    for promise in PROMISES:
+        scorer = trainer.scorer(promise, curves=curves)
+        found = trainer.search(scorer)
+        later = opened_later(trainer, scorer, found)
+        columns = scorer.score(problem.candidates.plain[-1])
+        ways = {AT_ONCE: (trainer, found), LATER: later, COLUMNS: (trainer, columns)}
+        results: dict[int, Row] = {}
+        for way, (of_way, score) in ways.items():
+            if id(score) not in results:
+                results[id(score)] = redrawn(frozen((of_way, score), promise, unseen, n_test), promise, n_test)
+            yield {"promised": promise.accuracy, "way": way, "chance": score.chance, **results[id(score)]}
+        scores = [evaluate_subset(curve, promise, n_test) for curve, _ in prefixes]
+        best = max(range(len(scores)), key=lambda place: scores[place].score)
+        curve, followed = prefixes[best]
+        prefix = Frozen(followed, walk(curve, promise, n_test).thresholds)
+        told = {"promised": promise.accuracy, "way": PREFIX, "chance": scores[best].chance}
+        yield {**told, **redrawn(prefix, promise, n_test)}
+
+
+def frozen(found: Found, promise: Promise, unseen: StreamSet, n_test: int) -> Frozen:
+    """Fit what was found, as training does."""
+    trainer, score = found
+    model = trainer.tuned(trainer.fit(score.subset, promise, score.start), promise)
+    return Frozen(trainer.follow(model, unseen), walk(model.held_out, promise, n_test).thresholds)
+
+
+def prefixes_of(problem: PromiseProblem, unseen: StreamSet) -> list[tuple[Curve, Followed]]:
+    """Return the curves of models of fixed prefixes on held-out streams, and what they say of other streams."""
+    train, found = problem.split.train, []
+    lengths = sorted({min(length, train.n_ticks) for length in (1, 2, 4, 8, 16, 32, train.n_ticks)})
+    for length in lengths:
+        rows, others = summaries(train, length), summaries(unseen, length)
+        for model in (RandomForestClassifier(random_state=0), HistGradientBoostingClassifier(random_state=0)):
+            said = cross_val_predict(model, rows, train.labels, method="predict_proba")
+            elsewhere = model.fit(rows, train.labels).predict_proba(others)
+            curve = curve_of(at_the_end(problem, train, said, length))
+            found.append((curve, at_the_end(problem, unseen, elsewhere, length)))
+    return found
+
+
+def summaries(streams: StreamSet, length: int) -> Array:
+    """Return mean, spread, extremes, last value and change of each column over a prefix; 0 where none is known."""
+    prefix = streams.values[:, :length]
+    known = np.isfinite(prefix)
+    filled = np.where(known, prefix, 0.0)
+    n = np.maximum(known.sum(axis=1), 1)
+    mean = filled.sum(axis=1) / n
+    spread = np.sqrt(np.where(known, (prefix - mean[:, np.newaxis]) ** 2, 0.0).sum(axis=1) / n)
+    low, high = np.where(known, prefix, np.inf).min(axis=1), np.where(known, prefix, -np.inf).max(axis=1)
+    parts = [
+        mean,
+        spread,
+        low,
+        high,
+        filled[:, -1],
+        filled[:, -1] - filled[:, 0],
+        *pairwise(mean, streams.columns),
+    ]
+    return np.nan_to_num(np.concatenate(parts, axis=1), posinf=0.0, neginf=0.0)
+
+
+def pairwise(mean: Array, columns: Sequence[str]) -> list[Array]:
+    """Return the difference of the two roles' means of each quantity; nothing if columns have no roles."""
+    pairs = [(i, columns.index(f"b.{c[2:]}")) for i, c in enumerate(columns) if c.startswith("a.")]
+    return [mean[:, [i]] - mean[:, [j]] for i, j in pairs]
+
+
+def at_the_end(problem: PromiseProblem, streams: StreamSet, said: Array, length: int) -> Followed:
+    """Return streams that are classified once, at the end of a prefix, all of whose readings are sent."""
+    sent = messages_sent(streams, streams.columns, problem.pricing.prices)
+    spent = np.sum([messages[:, length - 1] for messages in sent.values()], axis=0)[:, np.newaxis]
+    classes = np.unique(problem.split.train.labels)
+    truth: Integers = np.searchsorted(classes, streams.labels)
+    ones = np.ones(len(streams), dtype=np.int64)
+    trajectories = Trajectories(said.argmax(axis=1)[:, np.newaxis], said.max(axis=1)[:, np.newaxis], ones)
+    return Followed(trajectories, truth, spent, np.array([length]), len(classes))
+
+
+def of_setting(setting: Setting) -> list[Row]:
+    """Return the rows of a simulated setting."""
+    problem = replace(setting.problem(PROMISES[0], SEED, NINE), search=SearchSettings())
+    case = {"case": f"{setting.number}", "prices": setting.prices}
+    return [{**case, **row} for row in rows_of(problem, setting.unseen(SEED, N_UNSEEN))]
+
+
+def of_set(name: str) -> list[Row]:
+    """Return the rows of a recorded set: one half is trained on, and the other is drawn from."""
+    streams, unseen = SETS[name](SEED)
+    problem = replace(
+        SETTINGS[0].problem(PROMISES[0], SEED, NINE),
+        streams=streams,
+        features=fx.catalogue(streams.columns, fx.ESSENTIAL),
+        pricing=Pricing(profile("transmissions")),
+        make_selector=SELECTORS["streamrelief"],
+        time_limit=streams.n_ticks,
+        search=SearchSettings(),
+    )
+    return [{"case": name, "prices": "flat", **row} for row in rows_of(problem, unseen)]
+
+
+def run(work: Callable[[Any], list[Row]], cases: Sequence[Any], file: str) -> list[Row]:
+    """Run all cases, and write the table of every row as far as it goes."""
+    rows: list[Row] = []
+    for done, found in enumerate(Parallel(N_JOBS, return_as="generator")(map(delayed(work), cases)), start=1):
+        rows += found
+        write_csv(rows, HERE / file)
+        say(f"promises, redrawn: {done} of {len(cases)}")
+    return rows
+
+
+def figures(rows: Sequence[Row]) -> list[Figure]:
+    """Return the cost of opening later, by the others', and how often each is certified."""
+    of = {way: [row for row in rows if row["way"] == way] for way in WAYS}
+    found = [
+        Figure(
+            f"certified, {way}",
+            float(np.mean([row["certified"] for row in of[way]])),
+            detail=f"{len(of[way])} cells",
+        )
+        for way in WAYS
+    ]
+    broken = [1.0 - row["kept"] for row in of[LATER] if row["certified"]]
+    found.append(Figure("certified and not kept, opening later", float(np.mean(broken)), 0.05))
+    for way in (AT_ONCE, COLUMNS, PREFIX):
+        both = zip(of[LATER], of[way], strict=True)
+        ratios = [
+            a["cost"] / b["cost"] for a, b in both if min(a["certified"], b["certified"]) >= OFTEN and b["cost"]
+        ]
+        if ratios:
+            detail = f"{len(ratios)} cells, {min(ratios):.2f} to {max(ratios):.2f}"
+            found.append(
+                Figure(
+                    f"cost, opening later : {way}", exp(float(np.mean([log(r) for r in ratios]))), detail=detail
+                )
+            )
+    told = [row["chance"] - row["certified"] for row in of[LATER]]
+    found.append(Figure("chance stated - certified, mean", float(np.mean(told)), 0.05, -0.05))
+    return found
+
+
+def settings() -> list[Figure]:
+    """Simulated settings of 400 streams."""
+    return figures(run(of_setting, [s for s in SETTINGS if s.n_streams == N_STREAMS], "promise_redrawn.csv"))
+
+
+def recorded() -> list[Figure]:
+    """Recorded sets."""
+    return figures(run(of_set, list(SETS), "promise_redrawn_recorded.csv"))
+
+
+PARTS: Parts = {"settings": settings, "recorded": recorded}
+
+
+def section() -> str:
+    """The figures as a section of the results."""
+    parts = [f"### {name}\n\n{table(measure())}" for name, measure in PARTS.items()]
+    return "\n\n".join(("## Promises, with the test drawn anew", __doc__.split("\n\n")[2], *parts, processor()))
+
+
+if __name__ == "__main__":
+    main(__doc__, PARTS)
