@@ -29,6 +29,7 @@ import numpy as np
 import papers
 import promise_kept
 import promise_monitored
+import promise_redrawn
 import promise_regret
 import promise_training
 import recordings
@@ -196,6 +197,7 @@ PARTS: dict[str, Callable[[], str]] = {
     **papers.PARTS,
     "promise_regret": promise_regret.section,
     "promise_kept": promise_kept.section,
+    "promise_redrawn": promise_redrawn.section,
     "promise_training": promise_training.section,
     "promise_monitored": promise_monitored.section,
     "training": training.section,
@@ -214,6 +216,7 @@ NEED_DATA = (
     "selection_daf",
     "selection_sampling",
     *papers.PARTS,
+    "promise_redrawn",
     "promise_training",
     "promise_monitored",
     "training",
