@@ -45,6 +45,6 @@ def test_a_stream_is_decided_where_its_flattened_confidence_reaches_the_threshol
     assert_array_equal(rule.actions_of(ticks, confidence), flat_rule.actions_of(ticks, flat))
 
 
-def test_thresholds_that_fall_are_told_briefly():
+def test_thresholds_that_fall_are_listed_briefly():
     rule = Falling(0.4, last=20).rule(1, 0.95, patience=6, floor=0.6)
     assert rule.text(20) == "0.95 from tick 1, falling to 0.857 from tick 18, given up below 0.441 from tick 6"
