@@ -33,7 +33,7 @@ def require_chromium():
 def chromium():
     """Run Chromium; as root it has no sandbox."""
     with sync_playwright() as playwright:
-        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        arguments = ["--in-process-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
         running = playwright.chromium.launch(executable_path=find_chromium(), args=arguments)
         yield running
         running.close()
