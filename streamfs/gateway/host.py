@@ -4,6 +4,7 @@ import gc
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from threading import Event
@@ -19,6 +20,7 @@ from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.actions import SHORTEST_TOKEN, Actions
 from streamfs.gateway.operations.json_log import configure
 from streamfs.gateway.operations.notify import ALIVE, READY, STOPPING, notify, watchdog_seconds
+from streamfs.gateway.recovery import kept_model
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.settings.sections import Http
 from streamfs.gateway.settings.settings import Settings
@@ -63,9 +65,10 @@ def hosted(
     """
     configure(settings.log.format, settings.log.level)
     settings_file = SettingsFile(settings)
-    model_file = ModelFile(settings_file.load, settings_file.read_again)
     with ExitStack() as exits:
         state = None if settings.state is None else exits.enter_context(_open_state(settings.state, settings))
+        kept = None if state is None else partial(kept_model, state, trust=settings.trust)
+        model_file = ModelFile(settings_file.load, settings_file.read_again, kept)
         if state is not None and settings.mirror is not None:
             mirror = Mirror(state.folder, settings.mirror, state.log, settings.commit.segment_bytes)
             state.mirror = exits.enter_context(closing(mirror))

@@ -37,14 +37,21 @@ class ModelFile:
     """Loads the model for new episodes; if it is invalid, the gateway keeps using the previous model.
 
     `read_again` returns a model and, if the settings have changed, bindings and options: all are taken over, or
-    none.
+    none. `kept` returns an earlier model by its digest.
     """
 
-    def __init__(self, read: Callable[[], Procedure], read_again: Callable[[], Renewed] | None = None) -> None:
+    def __init__(
+        self,
+        read: Callable[[], Procedure],
+        read_again: Callable[[], Renewed] | None = None,
+        kept: Callable[[str], Procedure] | None = None,
+    ) -> None:
         self.counters = Counter(reloads=0, reload_failures=0)
         self.refused = ""  # why the model in the file was rejected
         self._read = read
         self._read_again: Callable[[], Renewed] = (lambda: Renewed(read())) if read_again is None else read_again
+        self._kept = kept
+        self._wanted = ""
         self._requested = Event()
 
     def first(self, state: State | None, *, trust: bool = False) -> Procedure:
@@ -61,8 +68,9 @@ class ModelFile:
             self._refuse(error, last)
             return last
 
-    def request(self) -> None:
-        """Request a reload; may be called from any thread, and from a signal handler."""
+    def request(self, digest: str = "") -> None:
+        """Request a reload, or an earlier model; may be called from any thread, and from a signal handler."""
+        self._wanted = digest
         self._requested.set()
 
     def take_request(self) -> bool:
@@ -72,9 +80,10 @@ class ModelFile:
         return is_requested
 
     def newest(self, roster: Roster, keep: Callable[[Procedure], object]) -> Renewed | None:
-        """Load the file and ``keep`` its model for replays; return None if it is rejected for these streams."""
+        """Load what is requested and ``keep`` it for replays; return None if it is rejected for these streams."""
+        wanted, self._wanted = self._wanted, ""
         try:
-            renewed = self._read_again()
+            renewed = Renewed(self._earlier(wanted)) if wanted else self._read_again()
             rehearse(renewed.procedure, roster, renewed.bindings)
             keep(renewed.procedure)
         except _INVALID as error:
@@ -85,6 +94,11 @@ class ModelFile:
         self.refused = ""
         self.counters["reloads"] += 1
         return renewed
+
+    def _earlier(self, digest: str) -> Procedure:
+        if self._kept is None:
+            raise ModelError(f"model {digest} is not kept: there is no state")
+        return self._kept(digest)
 
     def accepted(self, procedure: Procedure, roster: Roster) -> Procedure:
         """Return the model of a new run, or the last run's if it is rejected for these streams."""

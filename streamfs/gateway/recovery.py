@@ -48,7 +48,7 @@ def recover(
     state.models.keep_model(procedure.packed)
 
     def load(digest: str) -> Procedure:
-        return _load(state, digest, trust=trust)
+        return kept_model(state, digest, trust=trust)
 
     core, position = _restore(state, bindings, options, load)
     if core is None:
@@ -100,7 +100,7 @@ def last_model(state: State, *, trust: bool = False) -> Procedure | None:
     for _, record in state.log.read(position):
         if record.kind in (START, MODEL, SETTINGS):
             digest = record.topic
-    return None if digest is None else _load(state, digest, trust=trust)
+    return None if digest is None else kept_model(state, digest, trust=trust)
 
 
 def replay_log(
@@ -123,8 +123,8 @@ def replay_log(
     yield from core.finish().decisions
 
 
-def _load(state: State, digest: str, *, trust: bool) -> Procedure:
-    """Load the model with this digest."""
+def kept_model(state: State, digest: str, *, trust: bool) -> Procedure:
+    """Return the model with this digest, which a state keeps."""
     path = state.models.model_path(digest)
     check_model(path)
     return Procedure.load(path, trust=trust)

@@ -215,9 +215,13 @@ class Gateway:
         """Start the loop's next iteration at once; may be called from any thread, and from a signal handler."""
         self._transport.wake()
 
-    def request_reload(self) -> None:
-        """Read settings and model again; may be called from any thread, and from a signal handler."""
-        self._model_file.request()
+    def request_reload(self, digest: str = "") -> None:
+        """Read settings and model again, or follow a model that the state keeps, by its digest.
+
+        May be called from any thread, and from a signal handler. An earlier model is followed until settings and
+        model are read again, or the gateway starts again.
+        """
+        self._model_file.request(digest)
         self._transport.wake()
 
     def send(self, topic: str, payload: bytes) -> None:

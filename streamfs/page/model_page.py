@@ -7,6 +7,7 @@ from streamfs.base.charts.bars import bar_chart
 from streamfs.base.charts.chart import Chart
 from streamfs.errors import ModelError
 from streamfs.page.card_html import card_html
+from streamfs.page.one_stream import FORM
 from streamfs.page.watched import Watched
 from streamfs.procedure import card_facts, card_text
 from streamfs.procedure.card_schema import Facts
@@ -24,6 +25,7 @@ def parts(gateway: Watched, query: Mapping[str, str]) -> dict[str, dict[str, Any
     card = None if procedure is None else _card(procedure)
     kept = [(path.stem, path.stat().st_mtime) for path in gateway.source.models()]
     return {
+        FORM: {"kept": [digest for digest, _ in kept if newest is None or digest != newest["digest"]]},
         "promise": {"promise": facts.get("promise"), "alerts": facts.get("alerts", {})},
         "models": {
             "models": models[::-1],

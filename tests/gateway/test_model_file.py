@@ -229,6 +229,26 @@ def test_settings_are_read_again_and_hold_all_or_not_at_all(tmp_path):
         assert gateway.core.roster.routes.routes[0].described.count("warmth") == 1
 
 
+def test_an_earlier_model_is_followed_again_if_it_is_kept_and_fits(tmp_path):
+    path = tmp_path / "gateway.toml"
+    path.write_text(SETTINGS.replace("[broker]", 'state = "state"\n[broker]', 1), encoding="utf-8")
+    FIRST.save(tmp_path / "model.streamfs")
+    with hosted(read_settings(path)) as gateway:
+
+        def following(*digest):
+            gateway.request_reload(*digest)
+            gateway._turn()
+            return gateway.core.procedure.digest
+
+        SECOND.save(tmp_path / "model.streamfs")
+        assert following() == SECOND.digest
+        assert following(FIRST.digest) == FIRST.digest
+        assert following("0" * 16) == FIRST.digest
+        assert "cannot be read" in gateway.health().refused_model
+        assert following() == SECOND.digest, "the file's"
+        assert gateway.health().refused_model == ""
+
+
 def test_a_withdrawn_promise_raises_the_threshold_if_it_is_to(tmp_path):
     path, procedure = tmp_path / "gateway.toml", promised()
     lines = ['model = "model.streamfs"', 'state = "state"', "[broker]", 'url = "mqtt://localhost:1"']

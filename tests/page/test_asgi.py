@@ -140,7 +140,7 @@ def asked(state):
     """Return what a real gateway's server is asked for, and an application that shows that gateway."""
     sent = []
     topics = {"label": "streamfs/label/", "command": "streamfs/command/attic"}
-    actions = Actions(TOKEN, topics, lambda *message: sent.append(message), lambda: sent.append("reload"))
+    actions = Actions(TOKEN, topics, lambda *message: sent.append(message), lambda *model: sent.append(model))
     statistics, health = Statistics({}, {}, {}, {}, 0.0, "joules", {}), Health(True, True, True, 0.0, 0.0)
     with serve("127.0.0.1", 0, lambda: statistics, lambda: health, ForPages(actions=actions)) as site:
         write_view(state / "view", now_facts(http=f"http://127.0.0.1:{site.port}"), rows_of(["p1"], ["n"]))
@@ -161,7 +161,8 @@ def test_actions_are_passed_on_with_the_token(asked):
     )
     status, page = do(app, as_json=False, token=TOKEN, action="reload")
     assert (status, "reload of settings and model" in page) == (200, True)
-    assert sent == [("streamfs/label/p1", b'{"label":"on","episode":2}'), "reload"]
+    assert do(app, token=TOKEN, action="follow", model="40f5bc1d7a8f3c59")[0] == 200
+    assert sent == [("streamfs/label/p1", b'{"label":"on","episode":2}'), (), ("40f5bc1d7a8f3c59",)]
     assert "data-act" in ask(app, "/1/model").text
 
 

@@ -1,4 +1,4 @@
-"""What an operator may do from the page, with a token: label, reopen, mute and reload."""
+"""What an operator may do from the page, with a token: label, reopen, mute, reload and go back to a model."""
 
 import hmac
 import logging
@@ -21,6 +21,7 @@ LONGEST_ACTION = 4096
 MOST_HOURS, MOST_MUTED = 168.0, 100
 """Hours for which a warning may be muted, and warnings that are muted at a time."""
 
+_DIGEST = re.compile(r"[0-9a-f]{8,128}")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ class Actions:
     send : callable
         Takes a topic and a payload, from any thread.
     reload : callable
-        Reads settings and model again.
+        Reads settings and model again; given a digest, follows that earlier model.
 
     Attributes
     ----------
@@ -61,7 +62,7 @@ class Actions:
         token: str | None,
         topics: Mapping[str, str],
         send: Callable[[str, bytes], None],
-        reload: Callable[[], None],
+        reload: Callable[..., None],
     ) -> None:
         self.muted: dict[str, float] = {}
         self._token = token
@@ -84,7 +85,13 @@ class Actions:
             wanted = orjson.loads(asked)
         except orjson.JSONDecodeError as error:
             raise PayloadError(f"an action is {asked[:40]!r}, expected JSON") from error
-        kinds = {"label": self._label, "reopen": self._reopen, "mute": self._mute, "reload": self._read_again}
+        kinds = {
+            "label": self._label,
+            "reopen": self._reopen,
+            "mute": self._mute,
+            "reload": self._read_again,
+            "follow": self._follow,
+        }
         kind = kinds.get(str(wanted.get("action"))) if isinstance(wanted, dict) else None
         if kind is None:
             raise PayloadError(f"there is no such action, expected one of {', '.join(kinds)}")
@@ -119,6 +126,13 @@ class Actions:
             raise PayloadError(f"{MOST_MUTED} warnings are muted already")
         self.muted = kept | ({same: now + 3600.0 * hours} if hours else {})
         return f"warning muted for {hours:g} h: {same!r}" if hours else f"warning muted no longer: {same!r}"
+
+    def _follow(self, wanted: Mapping[str, Any]) -> str:
+        model = _text(wanted, "model")
+        if not _DIGEST.fullmatch(model):
+            raise PayloadError(f"model is {model[:40]!r}, expected the digest of one that the state keeps")
+        self._reload(model)
+        return f"model {model} for new episodes, if the state keeps it and it fits"
 
     def _read_again(self, _: Mapping[str, Any]) -> str:
         self._reload()

@@ -23,7 +23,9 @@ def sent():
 
 @pytest.fixture
 def actions(sent):
-    return Actions(TOKEN, TOPICS, lambda *message: sent.append(message), lambda: sent.append("reload"))
+    return Actions(
+        TOKEN, TOPICS, lambda *message: sent.append(message), lambda *model: sent.append(("reload", *model))
+    )
 
 
 def test_what_is_asked_goes_the_way_of_a_message_and_is_logged(actions, sent, caplog):
@@ -31,15 +33,18 @@ def test_what_is_asked_goes_the_way_of_a_message_and_is_logged(actions, sent, ca
         do(actions, action="label", stream="p/1", label="walk", episode=2)
         do(actions, action="reopen", stream="p/1")
         do(actions, action="reload")
+        do(actions, action="follow", model="40f5bc1d7a8f3c59")
     assert sent == [
         ("streamfs/label/p/1", b'{"label":"walk","episode":2}'),
         ("streamfs/command/attic", b'{"reopen":"p/1"}'),
-        "reload",
+        ("reload",),
+        ("reload", "40f5bc1d7a8f3c59"),
     ]
     assert caplog.messages == [
         "label 'walk' of stream 'p/1', asked by 127.0.0.1",
         "reopening of stream 'p/1', asked by 127.0.0.1",
         "reload of settings and model, asked by 127.0.0.1",
+        "model 40f5bc1d7a8f3c59 for new episodes, if the state keeps it and it fits, asked by 127.0.0.1",
     ]
 
 
@@ -67,6 +72,7 @@ def test_a_muted_warning_stays_muted_while_its_numbers_change(actions):
         b'{"action": "mute", "warning": "w", "hours": 169}',
         b'{"action": "mute", "warning": "w", "hours": true}',
         b'{"action": "mute", "warning": "w"}',
+        b'{"action": "follow", "model": "../../etc"}',
     ],
 )
 def test_what_cannot_be_done_is_refused(actions, sent, asked):
