@@ -45,6 +45,7 @@ class NaiveGateway:
         self.procedures = dict.fromkeys(sources, procedure)  # of each stream's episode
         self.newest_sources = sources
         self.bound = {source for of in sources.values() for source in of}  # what is heard at all
+        self.of_models = {procedure.digest: sources}
         self.leads = Counter()  # ticks by which the clock of a stream's node is ahead of its first node's
         self.earliest = {}  # the first tick of a stream that had a reading
         self.heard = {}  # (stamp, arrival, None) of all readings that were news, by node
@@ -115,7 +116,9 @@ class NaiveGateway:
             self.received[stream] |= {source: [] for source in of if source not in self.received[stream]}
             if stream in self.decided or not self.samples[stream]:
                 self.adopt(stream)
-        self.bound = {source for of in self.sources.values() for source in of}
+        self.of_models[procedure.digest] = sources
+        in_use = {each.digest for each in (procedure, *self.procedures.values())}
+        self.bound = {source for each in in_use for of in self.of_models[each].values() for source in of}
 
     def adopt(self, stream):
         self.procedures[stream], self.sources[stream] = self.procedure, self.newest_sources[stream]
