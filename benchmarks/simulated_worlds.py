@@ -21,6 +21,7 @@ sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "world")
 
 from campaign import Report  # noqa: E402
 from ledger import noted  # noqa: E402
+from planted import BUGS  # noqa: E402
 from simulate import summary  # noqa: E402
 
 NAME = "simulated_worlds"
@@ -75,7 +76,7 @@ a gateway refused to start or ended with an error.
 {fault_rows(reports)}
 
 Bugs planted into copies of the gateway (`tests/world/planted.py`), and the worlds until something was wrong, at most 10 000:
-{sum(bug["worlds"] is not None for bug in bugs)} of {len(bugs)} that were planted were found.
+{sum(bug["worlds"] is not None for bug in bugs)} of {len(bugs)} that were planted were found; the script has {len(BUGS)}.
 
 | bug | file | worlds | how it shows |
 |---|---|---|---|
