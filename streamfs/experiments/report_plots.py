@@ -1,13 +1,12 @@
 """The figures of a report as axes of matplotlib, for papers, slides and notebooks."""
 
-from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from streamfs.base.charts.chart import Chart
-from streamfs.base.charts.lines import COLORS, LineContent
+from streamfs.base.charts.lines import LineContent, line_styles
 from streamfs.evaluation.report import figures
 from streamfs.experiments.point_labels import label_points
 from streamfs.relief.figure_1 import BLUE, GREY, finish
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 
     from streamfs.evaluation.report.chosen_streams import ChosenStream
     from streamfs.evaluation.report.measure import MeasuredProcedure
-
-_STYLES = ("-", "--", ":", "-.", (0, (4, 2)), (0, (12, 3, 2, 3, 2, 3)))
 
 
 def plot_confusion(measured: "MeasuredProcedure", axes: "Axes | None" = None) -> "Axes":
@@ -130,12 +127,12 @@ def _draw_bars(chart: Chart, axes: "Axes") -> None:
 
 
 def _draw_lines(content: LineContent, axes: "Axes") -> None:
-    for line, color, style in zip(content.lines, cycle(COLORS), cycle(_STYLES), strict=False):
+    for line, (color, dashes) in zip(content.lines, line_styles(content.lines), strict=True):
         axes.plot(
             line.x,
             line.y,
-            color=color,
-            linestyle=style,
+            color=GREY if line.is_reference else color,
+            linestyle=(0, tuple(float(each) / 2.0 for each in dashes.split())) if dashes else "-",
             marker="o" if line.has_marks else None,
             markersize=4,
             drawstyle="steps-post" if line.is_stepped else "default",

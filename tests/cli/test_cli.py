@@ -189,7 +189,7 @@ def test_a_sweep_is_printed_written_and_drawn(command):
     assert [row["confidence"] for row in rows] == [0.8, 0.85, 0.9, 0.95]
     assert pl.read_csv("sweep.csv")["ticks"].to_list() == [row["ticks"] for row in rows]
     image = imread("sweep.png")
-    assert image.shape[:2] == (432, 1440)
+    assert image.shape[:2] == (456, 1560)
     assert image[..., :3].std() > 0.05
     assert command(*swept[:-1], "0.9,0.8", "--json").rows[0][1] == rows[0]
 

@@ -5,13 +5,18 @@ import shutil
 import subprocess
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from helpers.browser import PATIENCE, Watching, chromium, require_chromium
 from helpers.snippets import ROOT
+from playwright.sync_api import expect
 from scipy.stats import binom
 
 from sensors_sim.same_source import SameSource
 from streamfs import Procedure, StreamSet
 from streamfs.costs import Duty, life, profile
 from streamfs.evaluation import sweep
+
+expect.set_options(timeout=PATIENCE)
 
 FOLDER = ROOT / "docs" / "simulator"
 THRESHOLDS = [0.6, 0.8, 0.9, 0.97]
@@ -69,3 +74,26 @@ def test_promises_and_batteries_are_those_of_the_package():
     assert chance == pytest.approx(binom.cdf(7, 120, 0.1), rel=1e-9)
     messages, duty = {"light": 5.0, "temperature": 5.0}, Duty(reopen_after=1800.0)
     assert days == pytest.approx(life(messages, 5.0, 60.0, profile("cc2420"), duty, prices={"light": 3.0}).days)
+
+
+def test_the_page_is_dragged_in_a_browser(tmp_path):
+    require_chromium()
+    html = (ROOT / "docs" / "simulator.md").read_text(encoding="utf-8")
+    html = html[html.index("<style>") : html.rindex("</script>")] + "</script>"
+    head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Simulator</title><main><h1>Simulator</h1>'
+    (tmp_path / "index.html").write_text(f"{head}{html}</main></html>", encoding="utf-8")
+    for script in FOLDER.glob("*.js"):
+        shutil.copy(script, tmp_path)
+    with chromium() as browser, Watching(browser, color_scheme="light") as one:
+        one.tab.goto((tmp_path / "index.html").as_uri())
+        said = one.tab.locator("#sim .said")
+        expect(said).to_contain_text("Read light")
+        expect(one.tab.locator("#sim tbody tr")).to_have_count(len(MODELS))
+        assert not Axe().run(one.tab).response["violations"]
+        one.tab.locator("#sim-price").fill("10")
+        expect(said).to_contain_text("Read temperature")
+        one.tab.locator("#sim-noise").fill("4")
+        one.tab.locator("#sim-promise").fill("0.98")
+        expect(said).to_contain_text("Refused")
+        assert one.faults == []
+        assert all(each.startswith(("file:", "data:")) for each in one.asked)

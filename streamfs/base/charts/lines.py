@@ -33,6 +33,8 @@ class Line(NamedTuple):
         Whether each point is marked.
     is_stepped : bool
         Whether a number holds until the next.
+    is_reference : bool
+        Whether others are compared with this one, which has the colour of text.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Line(NamedTuple):
     y: Sequence[float]
     has_marks: bool = False
     is_stepped: bool = False
+    is_reference: bool = False
 
 
 class Mark(NamedTuple):
@@ -91,13 +94,14 @@ def line_chart(
     >>> chart.rows
     (('noise', 0.0, 3.0), ('noise', 1.0, 2.0), ('noise', 2.0, 1.0))
     """
-    legend, n_rows = _legend([line.name for line in lines])
+    styles = line_styles(lines)
+    legend, n_rows = _legend([line.name for line in lines], styles)
     height = HEIGHT + _LEGEND_ROW * n_rows
     across = Scale.of((x for line in lines for x in line.x), _LEFT, WIDTH - _RIGHT, x_limits)
     up = Scale.of((y for line in lines for y in line.y), HEIGHT - _BOTTOM, _TOP, y_limits)
     whole = all(float(x).is_integer() for line in lines for x in line.x)
     parts = [*_frame(across, up, axes, whole=whole)]
-    for line, color, dash in zip(lines, cycle(COLORS), cycle(DASHES), strict=False):
+    for line, (color, dash) in zip(lines, styles, strict=True):
         parts += _drawn(line, across, up, color, dash)
     for mark in marks:
         parts += _marked(mark, across)
@@ -110,6 +114,18 @@ def line_chart(
     )
     content = LineContent(lines, axes, x_limits, y_limits, marks)
     return Chart(title, svg, ("line", *axes), rows, content)
+
+
+def line_styles(lines: Sequence[Line]) -> list[tuple[str, str]]:
+    """Return the colour and the dashes of each line.
+
+    Examples
+    --------
+    >>> line_styles([Line("even", [0, 1], [0, 1], is_reference=True), Line("noise", [0, 1], [3, 2])])
+    [('currentColor', '1 4'), ('#2f7fc2', '')]
+    """
+    others = zip(cycle(COLORS), cycle(DASHES), strict=False)
+    return [("currentColor", "1 4") if line.is_reference else next(others) for line in lines]
 
 
 def _frame(across: Scale, up: Scale, axes: tuple[str, str], *, whole: bool) -> Iterator[str]:
@@ -162,12 +178,12 @@ def _marked(mark: Mark, across: Scale) -> Iterator[str]:
     yield _text(x, _TOP - 10, mark.text, "end" if is_right else "start")
 
 
-def _legend(names: Sequence[str]) -> tuple[list[str], int]:
+def _legend(names: Sequence[str], styles: Sequence[tuple[str, str]]) -> tuple[list[str], int]:
     """Return swatches with the names of lines, below the drawing, and the number of their rows."""
     if len(names) < 2:
         return [], 0
     parts, x, row = [], float(_LEFT), 0
-    for name, color, dash in zip(names, cycle(COLORS), cycle(DASHES), strict=False):
+    for name, (color, dash) in zip(names, styles, strict=True):
         width = 38 + _LETTER * len(name)
         if x > _LEFT and x + width > WIDTH:
             x, row = float(_LEFT), row + 1

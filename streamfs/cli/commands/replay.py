@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamfs.base.progress import step
 from streamfs.cli.parameters import JSON, MODEL, OLD_FILE, TRUST, example_text
 from streamfs.cli.recordings import Recordings, recordings
 
@@ -47,12 +46,10 @@ def replay(model: Path, streams: Recordings, config: Path | None, trust: bool, a
 
 
 def _recorded(procedure: "Procedure", streams: Recordings) -> "Iterator[Decision]":
-    from streamfs.cli import console
     from streamfs.evaluation import evaluation
     from streamfs.procedure.fits import require_columns
 
-    with console.progress() as report, step(report, "reading the streams"):
-        recorded = streams.read(procedure.period, labelled=False)
+    recorded = streams.read(procedure.period, labelled=False)
     require_columns(procedure, recorded, streams)
     return evaluation.replay(procedure, recorded)
 

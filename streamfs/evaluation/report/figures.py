@@ -64,14 +64,14 @@ def decided_chart(measured: MeasuredProcedure) -> Chart:
 
 def reliability_chart(found: Sequence[Reliability]) -> Chart:
     """Draw the share of right labels over confidence, where streams may be decided."""
-    lines = [Line("perfectly calibrated", [0.0, 1.0], [0.0, 1.0])]
+    lines = [Line("perfectly calibrated", [0.0, 1.0], [0.0, 1.0], is_reference=True)]
     for each in found:
         if each.is_record:
             word = "calibrated" if each.is_calibrated else "uncalibrated"
             confidence, right = [one.confidence for one in each.bins], [one.right for one in each.bins]
             lines.append(Line(f"{word} (off by {each.error:.3f})", confidence, right, has_marks=True))
     limits = _shares([*lines[1:], *(Line(line.name, line.y, line.x) for line in lines[1:])])
-    lines[0] = Line(lines[0].name, limits, limits)
+    lines[0] = Line(lines[0].name, limits, limits, is_reference=True)
     axes = ("confidence", "share that is right")
     return line_chart("How often a confidence is right", lines, axes, x_limits=limits, y_limits=limits)
 
