@@ -52,7 +52,7 @@ KIND, VERSION = "gateway", 9
 
 COUNTERS = ("evicted", "expired", "reopened", "models", "commands", "unknown_commands", "unbound_streams")
 
-_SMALL = 100_000  # bytes of arrays that are not compressed, which takes longer than to write them
+_SMALL = 10**5  # bytes of arrays that are not compressed, which takes longer than to write them
 
 FED_AT_ONCE = 250_000
 """Samples that are unpacked together, and those of one more message."""
