@@ -4,10 +4,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # else each of the many processes of the tests compiles all sources anew
 INSTALL ?= $(BIN)/python -m pip install --quiet
+CLUSTER := --override-ini "addopts=--doctest-modules --strict-markers --strict-config -ra" \
+	--override-ini filterwarnings=default tests/cluster/spark streamfs/cluster/spark
 QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
 	oracles procedure relief selection sensors_sim
 
-.PHONY: demo demo-devices demo-node test collected quick check kernels mutants fuzz simulate docs lock screenshots release-check wheels matrix \
+.PHONY: demo demo-devices demo-node test test-cluster collected quick check kernels mutants fuzz simulate docs lock screenshots release-check wheels matrix \
 	bench soak device-kills standby-kills clean
 
 demo: $(VENV)/demo
@@ -59,6 +61,12 @@ fuzz: $(VENV)/fuzz
 	@for target in $$(ls tests/fuzz/corpus); do \
 		PYTHONPATH=.:tests $(BIN)/python tests/fuzz/fuzz.py $$target 60 || exit 1; \
 	done
+
+# The tests that need Spark; they install it, and Java 17 by the system's packages.
+test-cluster: $(VENV)/cluster
+	@sh tests/cluster/install_java.sh
+	@sh tests/install_broker.sh
+	$(BIN)/pytest $(CLUSTER)
 
 # Run the gateway in simulated worlds for SECONDS, and shrink those in which something is wrong; with fresh seeds, or
 # those from FIRST on, or those after the ones that are noted in the file LEDGER.
@@ -144,6 +152,10 @@ $(VENV)/mutants: $(VENV)/dev
 
 $(VENV)/fuzz: $(VENV)/dev
 	$(INSTALL) --editable '.[fuzz]'
+	touch $@
+
+$(VENV)/cluster: $(VENV)/dev
+	$(INSTALL) --editable '.[cluster]'
 	touch $@
 
 $(VENV)/cross: $(VENV)/dev

@@ -8,6 +8,7 @@ from streamfs.errors import MissingExtraError
 EXTRAS = {
     **dict.fromkeys(("joblib", "numba", "polars", "river", "scipy", "sklearn"), "train"),
     **dict.fromkeys(("anyio", "jinja2", "markupsafe", "starlette", "uvicorn"), "page"),
+    **dict.fromkeys(("pyarrow", "pyspark"), "cluster"),
 }
 """The extras of packages that are imported as any other, by the names of these."""
 

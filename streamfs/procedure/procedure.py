@@ -305,6 +305,13 @@ class Procedure:
         data = container.read(Path(path), LARGEST)
         if public_key is not None:
             check_signature(path, data, public_key)
+        return cls.from_packed(data, path, kinds, trust=trust)
+
+    @classmethod
+    def from_packed(
+        cls, data: bytes, path: str | Path = "the model", kinds: Sequence[Kind] = (), *, trust: bool = False
+    ) -> Self:
+        """Read the content of a model file, as `packed` has it; otherwise as `load`. `path` is for messages."""
         header, arrays, sealed = container.unpack(data, KIND, VERSION, str(path), OLDEST, LARGEST)
         kind = check_header(header, path)
         try:

@@ -42,9 +42,9 @@ ROOMS = {
     "cli": Room(
         "what a person types",
         (
+            "cluster",
             "experiments",
             "sensors_sim",
-            "training.promises",
             "training",
             "evaluation",
             "selection",
@@ -64,6 +64,20 @@ ROOMS = {
             "feature_extractors",
         ),
     ),
+    "cluster": Room(
+        "the same engine and core on Spark",
+        (
+            "gateway.transport",
+            "gateway.storage",
+            "gateway.core",
+            "gateway.messages",
+            "engine",
+            "procedure",
+            "base",
+            "feature_extractors",
+        ),
+        ("paho", "socket", "sqlite3", *LEARNING),
+    ),
     "page": Room(
         "the operator's page: reads what gateways write, a process of its own",
         ("gateway.operations", "gateway.storage", "procedure", "base"),
@@ -73,7 +87,6 @@ ROOMS = {
         "the papers' experiments and the figures",
         (
             "sensors_sim",
-            "training.promises",
             "training",
             "evaluation",
             "selection",
@@ -87,24 +100,8 @@ ROOMS = {
         ("paho",),
     ),
     "sensors_sim": Room("simulated sources, nodes, links and fleets", ("costs", "feature_extractors"), LEARNING),
-    "training.promises": Room(
-        "the same, with an accuracy shown on streams set apart",
-        (
-            "training",
-            "evaluation",
-            "selection",
-            "procedure",
-            "relief",
-            "classifiers",
-            "costs",
-            "data",
-            "base",
-            "feature_extractors",
-        ),
-        ("matplotlib", "paho", "polars"),
-    ),
     "training": Room(
-        "from labelled streams to a procedure",
+        "from labelled streams to a procedure; promises: with an accuracy shown on streams set apart",
         (
             "evaluation",
             "translation",

@@ -1,0 +1,1 @@
+"""Thin layers between Spark and what does the work."""

@@ -1,0 +1,102 @@
+"""What Spark calls for each shard and batch."""
+
+from collections.abc import Iterator
+from secrets import token_hex
+from typing import Any
+
+import orjson
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle, TimerValues
+
+from streamfs.cluster.core_shard import CoreShard
+from streamfs.cluster.engine_shard import EngineShard
+from streamfs.cluster.jobs import Deciding, Following
+from streamfs.cluster.keeping import BODY, HEAD, Keeping
+from streamfs.cluster.parcels import RecordParcel, SampleParcel
+from streamfs.gateway.core.effects import Effects
+
+DECISIONS = (
+    "id string, stream string, episode long, label string, confidence double, tick long, cost double, "
+    "reason string, time double"
+)
+EFFECTS = f"kind string, topic string, body binary, retain boolean, expiry long, {DECISIONS}"
+
+DECISION, PUBLICATION, ENERGY, REJECTED = "decision", "publication", "energy", "rejected"
+"""Kinds of effects."""
+
+_NOTHING = dict.fromkeys(column.split()[0] for column in EFFECTS.split(", "))
+
+
+class _Shards(StatefulProcessor):
+    """What both kinds of shards share: nothing but a name for this run of the job."""
+
+    def __init__(self) -> None:
+        self._job = token_hex(8)
+
+    def _values(self, handle: StatefulProcessorHandle) -> tuple[Any, Any]:
+        return handle.getValueState("head", HEAD), handle.getValueState("body", BODY)
+
+    def close(self) -> None:
+        """Do nothing: what counts is written."""
+
+
+class Engines(_Shards):
+    """An engine for each shard."""
+
+    def __init__(self, deciding: Deciding) -> None:
+        super().__init__()
+        self._deciding = deciding
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Prepare for a partition of a batch."""
+        model, lateness = self._deciding.procedure, self._deciding.lateness
+        self._kept = Keeping(
+            self._job,
+            *self._values(handle),
+            lambda _: EngineShard(model, lateness),
+            lambda _, packed: EngineShard.unpack(packed, model, lateness),
+            EngineShard.pack,
+        )
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:  # noqa: ARG002, N802
+        """Take a shard's parcels of a batch; if there are no samples and nothing is due, leave it as it is."""
+        parcels = [SampleParcel(row.shard, row.newest, bytes(row.samples)) for row in rows]
+        now = max(parcel.newest for parcel in parcels) - self._deciding.lateness
+        if now < self._kept.due() and not any(parcel.samples for parcel in parcels):
+            return
+        shard = self._kept.take(parcels[0].shard)
+        decisions = shard.take(parcels)
+        self._kept.put(parcels[0].shard, shard, shard.due)
+        yield from (Row(**decision.to_json()) for decision in decisions)
+
+
+class Cores(_Shards):
+    """A core for each shard."""
+
+    def __init__(self, following: Following) -> None:
+        super().__init__()
+        self._following = following
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Prepare for a partition of a batch."""
+        shards = self._following.shards
+        self._kept = Keeping(self._job, *self._values(handle), shards.begin, shards.restore, CoreShard.pack)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:  # noqa: ARG002, N802
+        """Take a shard's parcels of a batch."""
+        parcels = [RecordParcel(row.shard, row.source, row.first, bytes(row.frame)) for row in rows]
+        shard = self._kept.take(parcels[0].shard)
+        effects = shard.take(parcels)
+        self._kept.put(parcels[0].shard, shard, 0.0)
+        yield from (Row(**_NOTHING | effect) for effect in _told(effects))
+
+
+def _told(effects: Effects) -> Iterator[dict[str, Any]]:
+    """Yield each effect, by columns of `EFFECTS`."""
+    for decision in effects.decisions:
+        yield {"kind": DECISION, **decision.to_json()}
+    for publication in effects.publications:
+        topic, payload, retain, expiry = publication
+        yield {"kind": PUBLICATION, "topic": topic, "body": payload, "retain": retain, "expiry": expiry}
+    for kind, lines in ((ENERGY, effects.energy), (REJECTED, effects.rejected)):
+        yield from ({"kind": kind, "body": orjson.dumps(line)} for line in lines)
