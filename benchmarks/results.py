@@ -24,6 +24,7 @@ import export
 import figure2
 import gateway
 import j48
+import kernels
 import node_sizes
 import numpy as np
 import papers
@@ -187,6 +188,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "export": export.section,
     "node_sizes": node_sizes.section,
     "tables": tables.section,
+    "kernels": kernels.section,
     "startup": startup.section,
     "gateway": gateway.section,
     "selection_filters": selection_filters.section,

@@ -3,13 +3,16 @@
 python benchmarks/startup.py [PART ...]
 
 Each run is a separate process, from its start to its end, by the wall clock; five runs, medians; the CPU time is given too.
-There is no peer. A cold run finds an empty NUMBA_CACHE_DIR and compiles; a warm run finds the cache of the cold one.
+A cold run finds an empty NUMBA_CACHE_DIR; a warm run finds the cache of the cold one. Kernels in C are built beforehand.
 Files of Python code are compiled before. The streams are 60 simulated pairs of 20 ticks.
 
 - ``help``: ``--help`` of the program and of each command
 - ``imports``: what an importing program waits for, compared with numba alone; warm
 - ``commands``: ``train``, ``evaluate``, ``check``, and ``run`` until it listens to a broker, minus the 0.1 s for which
   it was told to wait there; cold and warm
+- ``gateway``: a gateway with an empty cache and a state folder, until it is online, and until it has decided a stream, by
+  two readings that are sent to it then; compared with one whose kernels numba compiles, with its first restart, and
+  with a processor of which it has 10 of 100 ms
 """
 
 import os
@@ -24,6 +27,7 @@ from typing import NamedTuple
 
 from figures import N_TURNS, Figure, Parts, main, measure, processor, table
 from gateway_runs import Broker, Way, scratch, undecided, write_config
+from startup_gateway import begins
 
 from streamfs.cli.app import COMMANDS
 
@@ -100,7 +104,7 @@ def commands() -> list[Figure]:
     return figures
 
 
-PARTS: Parts = {"help": help_texts, "imports": imports, "commands": commands}
+PARTS: Parts = {"help": help_texts, "imports": imports, "commands": commands, "gateway": begins}
 
 
 def section() -> str:

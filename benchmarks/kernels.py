@@ -1,0 +1,136 @@
+"""Compare kernels in C with the same kernels compiled by numba, and print JSON lines and a table.
+
+python benchmarks/kernels.py [PART ...]
+
+CPU time of one process, in which both take turns; medians of fifteen turns. The results are equal to the bit, which
+tests check.
+
+- ``engine``: a sample, of ten features and a tree of 31 leaves (`benchmarks/engine.py`), in batches of a thousand by
+  rows, by names, and one at a time
+- ``joiner``: a reading of ten thousand nodes with two channels, one of which sends on change, with the ticks that
+  fall due
+- ``trees``: a random tree of 16 000 rows and a hundred features
+"""
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from time import process_time
+from typing import Any
+
+import numpy as np
+from engine import Ours
+from figures import Figure, Parts, main, measure, processor, table
+
+from streamfs.classifiers._extra_trees import WeightedRows, grow
+from streamfs.gateway.core.joiner import Joiner, Timing
+from streamfs.gateway.core.reading_buffer import ReadingBuffer
+from streamfs.gateway.messages.codecs.reading import Reading
+
+ROOT = Path(__file__).parents[1]
+sys.path[1:1] = [str(ROOT / "tests")]
+backend: Any = import_module("helpers.backends").backend
+
+COMPILERS = ("c", "numba")
+N_TURNS = 15
+SLOWEST = 1 / 0.97
+"""How much longer kernels in C may take."""
+
+Work = Callable[[], Any]
+
+
+def compared(what: str, make: Callable[[], Work]) -> Figure:
+    """Return the ratio of the times that a function takes, which is made once for each compiler."""
+    works: dict[str, Work] = {}
+    for name in COMPILERS:
+        with backend(name):
+            works[name] = make()
+            works[name]()
+    took: dict[str, list[float]] = {name: [] for name in COMPILERS}
+    for turn in range(N_TURNS):
+        for name in COMPILERS[:: (-1) ** turn]:
+            with backend(name):
+                begin = process_time()
+                works[name]()
+                took[name].append(process_time() - begin)
+    ours, peer = (median(took[name]) for name in COMPILERS)
+    return Figure(
+        f"{what}, C : numba", ours / peer, at_most=SLOWEST, detail=f"{ours * 1e3:.3g} : {peer * 1e3:.3g} ms"
+    )
+
+
+def repeated(work: Work, n: int) -> Work:
+    """Return a function that does some work several times."""
+
+    def all_of_it() -> None:
+        for _ in range(n):
+            work()
+
+    return all_of_it
+
+
+def engine() -> list[Figure]:
+    return [
+        compared("100 batches of 1000 samples, by rows", lambda: repeated(Ours().push_rows, 100)),
+        compared("30 batches of 1000 samples, by names", lambda: repeated(Ours().push_batch, 30)),
+        compared("10 000 samples, one at a time", lambda: repeated(Ours().push, 10)),
+    ]
+
+
+def joining() -> Work:
+    """Return what takes the next readings of all nodes, which are made beforehand."""
+    channels = "x", "y@delta:0.5"
+    joiner = Joiner(channels, channels, Timing(1.0))
+    nodes = [joiner.add_node() for _ in range(10_000)]
+    slots = [(node, joiner.slot(node, channel)) for node in nodes for channel in channels]
+    for node in nodes:
+        joiner.add_stream({channel: joiner.slot(node, channel) for channel in channels})
+
+    def readings(tick: int) -> ReadingBuffer:
+        buffer = ReadingBuffer()
+        for message, (node, slot) in enumerate(slots):
+            buffer.add(Reading(float(tick), float(message), tick), node, slot, message, float(tick))
+        return buffer
+
+    ticks = iter([readings(tick) for tick in range(N_TURNS + 1)])
+
+    def take() -> None:
+        for _ in joiner.take(next(ticks)):
+            pass
+
+    return take
+
+
+def joiner() -> list[Figure]:
+    return [compared("20 000 readings, joined", joining)]
+
+
+def trees() -> list[Figure]:
+    rng, n = np.random.default_rng(0), 16_000
+    labels = np.sort(rng.integers(0, 3, n))
+    columns = np.where(rng.random((100, n)) < 0.02, np.nan, rng.normal(size=(100, n)) + 0.3 * labels)
+    rows = WeightedRows(columns, labels, np.full(n, 1 / 16), 3, 10, 2.0)
+    return [compared("10 random trees", lambda: repeated(lambda: grow(rows, 1), 10))]
+
+
+PARTS: Parts = {"engine": engine, "joiner": joiner, "trees": trees}
+
+
+def section() -> str:
+    """The figures as a section of the results."""
+    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
+    return f"""
+## Kernels in C compared with numba's
+
+`benchmarks/kernels.py`. {text}
+
+{table(measure(PARTS))}
+
+{processor()}.
+"""
+
+
+if __name__ == "__main__":
+    main(__doc__ or "", PARTS)
