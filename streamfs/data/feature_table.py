@@ -132,7 +132,8 @@ class FeatureTable:
 
 def require_episodes(streams: StreamSet, features: Sequence[Feature], lengths: Integers) -> None:
     """Refuse recorded streams if, by the `lengths` of their episodes, no stream of some class has one."""
-    read = {split_channel(channel)[0] for channel in channels_of(features)}
+    channels = channels_of(features)
+    read = {channel if channel in streams.columns else split_channel(channel)[0] for channel in channels}
     for label in streams.classes:
         members = streams.labels == label
         if not lengths[members].any():

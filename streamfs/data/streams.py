@@ -23,6 +23,9 @@ Labels = npt.NDArray[np.str_]
 View = Callable[..., Array]
 """`Policy.sent` or `Policy.seen`."""
 
+AS_SEEN = {Policy.seen: Policy(), Policy.sent: Policy("delta", 0.0)}
+"""Policies by which a column that a gateway has seen is viewed: it is sent where it changes."""
+
 
 class StreamSet:
     """Recorded streams on a common grid of ticks, each with its label.
@@ -251,7 +254,8 @@ class StreamSet:
         Returns
         -------
         StreamSet
-            With the channels as columns, on the same ticks.
+            With the channels as columns, on the same ticks. A column that is named as a channel, with its policy,
+            is taken as it is: it is what a gateway has seen.
 
         Raises
         ------
@@ -289,6 +293,9 @@ class StreamSet:
         """Yield what policies make of columns, shape (n_streams, n_ticks); NaN before their channels open."""
         silence, begins = silent_ticks(max_silence, self.period), None
         for channel in channels:
+            if channel in self.columns and "@" in channel:  # as a gateway saw it
+                yield view(AS_SEEN[view], self.column(channel), max_silence=silence)
+                continue
             (column, policy), (_, opening) = split_channel(channel), split_opening(channel)
             viewed = partial(view, policy, max_silence=silence)
             if opening == 1:

@@ -20,6 +20,7 @@ from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.actions import SHORTEST_TOKEN, Actions
 from streamfs.gateway.operations.json_log import configure
 from streamfs.gateway.operations.notify import ALIVE, READY, STOPPING, notify, watchdog_seconds
+from streamfs.gateway.recertifier import Recertifier
 from streamfs.gateway.recovery import kept_model
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.settings.sections import Http
@@ -93,6 +94,7 @@ def hosted(
             on_decision=on_decision,
             view=None if settings.state is None and settings.http is None else view,
         )
+        gateway.recertifier = Recertifier(settings.model, trust=settings.trust)
         if lease is not None:
             gateway.lease = exits.enter_context(closing(lease))
         warm_up(gateway.core.procedure)

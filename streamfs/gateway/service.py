@@ -52,6 +52,7 @@ from streamfs.procedure.procedure import Decision, Procedure
 
 if TYPE_CHECKING:
     from streamfs.gateway.lease import Lease
+    from streamfs.gateway.recertifier import Recertifier
 
 _log = logging.getLogger(__name__)
 
@@ -114,6 +115,8 @@ class Gateway:
         Set once the gateway has subscribed and the broker has confirmed the first publications.
     lease : Lease or None
         What ends the run if another gateway serves the same; to be set before the run.
+    recertifier : Recertifier or None
+        Certifies the model anew, if the options say so; to be set before the run.
     turned : float
         Monotonic time of the end of the loop's last iteration.
 
@@ -152,6 +155,7 @@ class Gateway:
         self._model_file = ModelFile(lambda: procedure) if model_file is None else model_file
         self._goodbye = goodbye
         self.lease: Lease | None = None
+        self.recertifier: Recertifier | None = None
         self._state = state
         self._counters = Counter(retained=0)
         self._models: dict[str, Procedure] = {procedure.digest: procedure}  # without a state
@@ -304,6 +308,8 @@ class Gateway:
                     on_turn()  # the stop may have come after the last call
                 self._end()
             finally:
+                if self.recertifier is not None:
+                    self.recertifier.close()
                 self._store.stop(_GOODBYE)
                 self._transport.close(_GOODBYE, self._goodbye)
                 if self._view is not None:
@@ -342,6 +348,10 @@ class Gateway:
         if self._model_file.take_request():
             self._change_model()
         self._heed_withdrawal()
+        if self.recertifier is not None and self.recertifier.advance(
+            self._core.feedback.recorder, self._core.procedure
+        ):
+            self.request_reload()
         if self._transport.session_lost and self._transport.counters["connections"] > 1:
             self._publish_control()
             if self._core.conduct.asks:  # what was on its way to devices is lost

@@ -18,7 +18,7 @@ def require_columns(procedure: Procedure, streams: StreamSet, source: object = "
     """Refuse streams from `source` that lack a column which the procedure reads."""
     for channel in procedure.channels:
         column, _ = split_channel(channel)
-        if column not in streams.columns:
+        if not {column, channel} & set(streams.columns):
             raise DataError(
                 f"column {column!r}, which the model reads, is not in {source}, only {', '.join(streams.columns)}"
             )

@@ -136,6 +136,11 @@ class PromiseMonitor:
         return self.is_withdrawn or in_group
 
     @property
+    def is_raised(self) -> bool:
+        """Whether the threshold is higher than the one that was certified."""
+        return not self._expected.has_reference
+
+    @property
     def is_new(self) -> bool:
         """Whether nothing has been taken so far."""
         return not (self._n_decisions or self.n_labels)

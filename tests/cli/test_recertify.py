@@ -48,4 +48,4 @@ def test_it_is_refused_with_the_figures(folder):
 
 
 def test_options_of_a_promise_need_one(folder):
-    assert "--risk needs --promise" in recertify(folder, "there.csv", "--risk", "0.1").stderr
+    assert "--completeness needs --promise" in recertify(folder, "there.csv", "--completeness", "0.9").stderr

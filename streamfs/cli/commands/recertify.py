@@ -1,5 +1,6 @@
 """Certify a model anew by labelled streams of the place where it serves."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -21,7 +22,7 @@ from streamfs.cli.recordings import Recordings, recordings
 @click.option("-o", "--out", required=True, type=NEW_FILE, help="The new model file.")
 @click.option("--promise", type=SHARE, metavar="ACCURACY", help="By default what was promised so far.")
 @click.option("--completeness", type=SHARE, help="With --promise: also promise this share of the streams a label.")
-@click.option("--risk", type=SHARE, help="With --promise: probability that it fails; by default 0.05.")
+@click.option("--risk", type=SHARE, help="Probability that it fails; by default as so far; with --promise 0.05.")
 @click.option("--threshold-only", is_flag=True, help="Never fit the classifier anew.")
 @SEED
 @TRUST
@@ -45,8 +46,8 @@ def recertify(
     its features. The other two fifths test it. The model file keeps the previous promise apart.
     """
     parameters.protect_inputs({"MODEL": model, **streams.inputs}, {"--out": out})
-    if promise is None and (completeness is not None or risk is not None):
-        raise click.UsageError(f"--{'risk' if completeness is None else 'completeness'} needs --promise")
+    if promise is None and completeness is not None:
+        raise click.UsageError("--completeness needs --promise")
     from streamfs.cli import console
     from streamfs.cli.commands import promise_text
     from streamfs.procedure.procedure import Procedure
@@ -56,7 +57,8 @@ def recertify(
 
     console.announce_compiling()
     procedure = Procedure.load(model, trust=trust)
-    asked = promise_of(procedure) if promise is None else Promise(promise, completeness, risk or Promise.risk)
+    asked = promise_of(procedure) if promise is None else Promise(promise, completeness)
+    asked = asked if risk is None else replace(asked, risk=risk)
     better = min((1.0 + asked.accuracy) / 2, asked.accuracy + 0.1)
     console.say(
         f"an accuracy of {asked.accuracy:g} takes at least {streams_needed(asked)} labelled streams, and about "

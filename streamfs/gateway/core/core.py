@@ -26,7 +26,7 @@ from streamfs.gateway.core.joiner import Joiner, Timing
 from streamfs.gateway.core.left_out import Counts, left_out
 from streamfs.gateway.core.membership import Membership
 from streamfs.gateway.core.node_clocks import NodeClock, clocks_astray
-from streamfs.gateway.core.options import PREVIOUS, RAISE, SAFE, Options
+from streamfs.gateway.core.options import PREVIOUS, RAISE, RECERTIFY, SAFE, Options
 from streamfs.gateway.core.records import (
     CAME,
     CLOCK,
@@ -163,8 +163,8 @@ class Core:
         if not self.feedback.is_withdrawn:
             return None
         options, current = self.options.promise, self.procedure
-        if options.on_withdrawal == RAISE:
-            return raised(current, options.raised_to)
+        if options.on_withdrawal in (RAISE, RECERTIFY):
+            return raised(current, options.raised_to if options.on_withdrawal == RAISE else 1.0)
         if options.on_withdrawal != PREVIOUS or self._load is None or self.feedback.previous is None:
             return None
         return self._load(self.feedback.previous)

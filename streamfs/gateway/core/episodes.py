@@ -110,6 +110,8 @@ class Episodes:
         for model, of_model in chosen:
             if len(of_model.places):
                 result = model.push(of_model)
+                if self.feedback.recorder is not None and model is self.roster.newest:
+                    self.feedback.recorder.pushed(model, of_model, result.decisions)
                 if result.decisions or result.changes:
                     pushed.append((model, result))
         if pushed:

@@ -12,9 +12,10 @@ import orjson
 from feature_extractors.base import Array
 from streamfs.errors import PayloadError, TrainingError
 from streamfs.gateway.core.drift import Alert, DriftDetectors
+from streamfs.gateway.core.episode_recorder import EpisodeRecorder
 from streamfs.gateway.core.labels import decode_label
 from streamfs.gateway.core.model_streams import ModelStreams
-from streamfs.gateway.core.options import NO_LABEL, Options
+from streamfs.gateway.core.options import NO_LABEL, RECERTIFY, Options
 from streamfs.gateway.core.records import Record
 from streamfs.gateway.messages.publication import Publication
 from streamfs.procedure.procedure import Decision, Procedure
@@ -42,7 +43,10 @@ class Feedback:
         self._share_wanted = options.promise.labels_wanted
         self._group_of = None if options.promise.groups is None else options.promise.group_of
         self._delta = None if options.drift is None else options.drift.delta
+        self._n_recorded = options.promise.recertify_after if options.promise.on_withdrawal == RECERTIFY else 0
         self.monitor: PromiseMonitor | None = None
+        self.recorder: EpisodeRecorder | None = None
+        self._recorded: dict[str, Any] = {}  # state of the last recorder that was left, by its model
         self.previous: str | None = None  # the last model, of another digest, whose promise was not withdrawn
         self._withdrawn: dict[str, Any] = {}  # states of monitors, by model
         self._digest = procedure.digest
@@ -54,6 +58,7 @@ class Feedback:
         A model whose promise was withdrawn does not get it back.
         """
         self._leave(procedure.digest)
+        self._leave_recorder()
         self._digest = procedure.digest
         names = [feature.name for feature in procedure.features]
         self._drift = None if self._delta is None else DriftDetectors(names, self._delta)
@@ -63,7 +68,20 @@ class Feedback:
         self._labelled: dict[str, int] = {}  # the last labelled episode of each stream
         if self.monitor is not None and self._digest in self._withdrawn:
             self.monitor.restore(self._withdrawn[self._digest])
+        self._begin_recorder(procedure)
         return cleared if before == self._promise() else [*cleared, self._promise()]
+
+    def _leave_recorder(self) -> None:
+        if self.recorder is not None:
+            self._recorded = {self._digest: self.recorder.to_state()}
+
+    def _begin_recorder(self, procedure: Procedure) -> None:
+        """Record the episodes of a model whose threshold was raised, unless they are given up; go on as before."""
+        is_whole = self.monitor is not None and self.monitor.is_raised and not _gives_up(procedure)
+        is_recorded = bool(self._n_recorded) and is_whole
+        self.recorder = EpisodeRecorder(procedure, self._n_recorded) if is_recorded else None
+        if self.recorder is not None and self._digest in self._recorded:
+            self.recorder.restore(self._recorded[self._digest])
 
     @property
     def is_withdrawn(self) -> bool:
@@ -118,6 +136,8 @@ class Feedback:
         time = record.arrival if time is None else time
         alerts = [] if self._drift is None else self._published(self._drift.labelled(predicted, label, time))
         is_new = self._labelled.get(stream, 0) < engine.episode(stream)  # a label that comes twice counts once
+        if self.recorder is not None:
+            self.recorder.labelled(stream, engine.episode(stream), label)
         if self.monitor is not None and is_new:
             self._labelled[stream] = engine.episode(stream)
             alerts += self._monitored(partial(self.monitor.found, predicted, label, time))
@@ -129,7 +149,8 @@ class Feedback:
         """Copy the state of drift detectors and monitor, each as opaque bytes; empty without drift detection."""
         state = {"drift": b"" if self._drift is None else self._drift.snapshot()}
         monitored = None if self.monitor is None else [self.monitor.to_state(), self._labelled]
-        state["promise"] = orjson.dumps([monitored, self.previous, self._withdrawn])
+        self._leave_recorder()
+        state["promise"] = orjson.dumps([monitored, self.previous, self._withdrawn, self._recorded])
         return state
 
     def restore(self, state: Mapping[str, bytes]) -> None:
@@ -137,7 +158,9 @@ class Feedback:
         if self._drift is not None and state["drift"]:
             self._drift.restore(state["drift"])
         if "promise" in state:
-            monitored, self.previous, self._withdrawn = orjson.loads(state["promise"])
+            monitored, self.previous, self._withdrawn, self._recorded = orjson.loads(state["promise"])
+            if self.recorder is not None and self._digest in self._recorded:
+                self.recorder.restore(self._recorded[self._digest])
             if self.monitor is not None and monitored is not None:
                 self.monitor.restore(monitored[0])
                 self._labelled = monitored[1]
@@ -190,3 +213,9 @@ class Feedback:
             Publication(self._topic, orjson.dumps({"gateway": self._name, **alert.to_json()}), retain=False)
             for alert in alerts
         ]
+
+
+def _gives_up(procedure: Procedure) -> bool:
+    """Return whether a procedure gives streams up, so that their episodes are not seen whole."""
+    thresholds = procedure.rule.thresholds()
+    return thresholds is not None and thresholds.gives_up

@@ -142,7 +142,7 @@ def _check_groups(text: str) -> None:
         raise ValueError(f"is {text!r}, expected a regular expression ({error})") from error
 
 
-ON_WITHDRAWAL = MARK, NO_LABEL, RAISE, PREVIOUS = "mark", "no_label", "raise", "previous"
+ON_WITHDRAWAL = MARK, NO_LABEL, RAISE, PREVIOUS, RECERTIFY = "mark", "no_label", "raise", "previous", "recertify"
 """What happens once a promise is withdrawn, besides that decisions are marked."""
 
 
@@ -153,9 +153,13 @@ class AfterWithdrawal(OptionSection):
     on_withdrawal: Annotated[
         str,
         Option(
-            '"mark" decisions only; "no_label"; "raise" the threshold; or "previous" model', choices=ON_WITHDRAWAL
+            '"mark" decisions only; "no_label"; "raise" the threshold; "previous" model; or "recertify" it here',
+            choices=ON_WITHDRAWAL,
         ),
     ] = MARK
+    recertify_after: Annotated[
+        int, Option('Labelled episodes of this place by which "recertify" certifies the model anew', least=35)
+    ] = 100
     raised_to: Annotated[float, Option('Confidence threshold that "raise" sets', above=0, most=1.0)] = 0.99
     labels_wanted: Annotated[
         float,

@@ -27,6 +27,7 @@ _OPTIONS = {
     "reopen_after": "streams.reopen_after",
     "on_withdrawal": "promise.on_withdrawal",
     "raised_to": "promise.raised_to",
+    "recertify_after": "promise.recertify_after",
     "labels_wanted": "promise.labels_wanted",
     "groups": "promise.groups",
     "drift": "drift.delta",

@@ -11,7 +11,7 @@ from typing import Any
 from streamfs.errors import SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.feeds import Feed
-from streamfs.gateway.core.options import AfterWithdrawal, Commits, DeviceReturn, Drift, Limits, Time
+from streamfs.gateway.core.options import RECERTIFY, AfterWithdrawal, Commits, DeviceReturn, Drift, Limits, Time
 from streamfs.gateway.core.shards import Shard, Share, zone_by_node
 from streamfs.gateway.settings.broker import Broker
 from streamfs.gateway.settings.device_sources import read_source
@@ -38,6 +38,8 @@ _SECTIONS = {
     "devices": DeviceReturn,
 }
 """The plain sections; those that are missing stay as `Settings` has them."""
+
+_MARK = AfterWithdrawal()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,6 +195,8 @@ def _sections(top: Section, folder: Path) -> dict[str, Any]:
     if sources:
         found["sources"] = sources
     found["nodes"] = nodes
+    if found["require_signature"] is not None and found.get("promise", _MARK).on_withdrawal == RECERTIFY:
+        tables["promise"].note("on_withdrawal", f"is {RECERTIFY!r}, expected another with require_signature")
     if found["drift"] is not None and not found["drift"].enabled:
         found["drift"] = None
     return found
