@@ -161,6 +161,14 @@ def test_a_room_imports_rooms_below_it_alone():
         assert set(room.imports) <= set(names[place + 1 :]), name
 
 
+def test_training_without_a_promise_knows_nothing_of_promises():
+    """They are one room, of which promises are the upper floor."""
+    upper = "streamfs.training.promises"
+    lower = {name for name in sources() if name.startswith("streamfs.training.") and not name.startswith(upper)}
+    assert lower
+    assert [name for name in sorted(lower) if any(each.startswith(upper) for each in imported()[name])] == []
+
+
 def test_a_room_lists_no_import_that_it_does_not_use():
     used = defaultdict(set)
     for module, names in imported().items():
