@@ -26,7 +26,7 @@ class GroupTests:
     --------
     >>> tests = GroupTests(0.8, 0.05)
     >>> [tests.add(f"room{number % 2}", is_right=number % 2 == 0) for number in range(16)][-3:]
-    [0, 0, 8]
+    [7, 0, 8]
     """
 
     def __init__(self, share: float, risk: float) -> None:

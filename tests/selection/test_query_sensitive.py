@@ -230,7 +230,7 @@ class TestSelector:
         expected = SequentialSelector(NeighborsClassifier(1, nominal=NOMINAL), cv=folds).fit(X, y, groups)
         model = QuerySensitiveNeighbors(nominal=NOMINAL).fit(X, y, groups)
         assert model.subset_.tolist() == sorted(expected.ranking_)
-        assert model.selector_.estimator.nominal == NOMINAL
+        assert model.selector_.estimator.nominal == [*NOMINAL]
         assert len(model.subset_) > 1
 
     def test_is_cloned_and_receives_the_groups(self):
