@@ -1,4 +1,7 @@
-"""What parameters of estimators may be: declared as scikit-learn declares them, refused in our words."""
+"""What parameters of estimators may be: declared as scikit-learn declares them, refused in our words.
+
+scikit-learn has the base of its constraints, and what makes them, in a private module alone.
+"""
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real

@@ -9,7 +9,7 @@ from feature_extractors.base import Array
 from streamfs.procedure.stopping import Integers, TickThresholds
 
 SLACK = 1e-12
-"""Share by which thresholds are lowered, so that none is missed by rounding."""
+"""Share by which thresholds are lowered, so that rounding lets no stream miss its threshold."""
 
 
 class Falling(NamedTuple):

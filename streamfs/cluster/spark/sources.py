@@ -60,7 +60,7 @@ class _Reader(DataSourceStreamReader):
             yield parcel_batch(parcels, keys, self.columns)
 
     def parcels(self, *part: Any) -> Iterator[Parcels]:
-        """Yield parcels of a part."""
+        """Yield parcels of a part; each kind of source reads its own."""
         raise NotImplementedError
 
     def divided(self, records: Iterable[Record], first: int, source: int) -> Iterator[Parcels]:

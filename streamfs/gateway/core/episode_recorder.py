@@ -10,7 +10,7 @@ MOST = 10_000
 """Episodes that are kept while they are open, and as many that wait for labels; then the oldest is dropped."""
 
 Samples = list[list[float | None]]
-"""The seconds of each tick, and the values of the model's channels; once restored, None is one that is missing."""
+"""The seconds of each tick, and values of the model's channels; a missing one is NaN, or None after a restart."""
 
 
 class LabelledEpisode(NamedTuple):
