@@ -172,4 +172,5 @@ $(VENV)/docs: $(VENV)/python pyproject.toml
 
 $(VENV)/dev: $(VENV)/python pyproject.toml setup.py backend.py
 	$(INSTALL) --editable '.[dev]'
+	$(INSTALL) --no-deps 'aeon>=1.6' Deprecated wrapt  # aeon asks for older packages than it runs with
 	touch $@ $(VENV)/demo

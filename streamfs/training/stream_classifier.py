@@ -150,11 +150,11 @@ class StreamClassifier(ClassifierMixin, Estimator):
 
     def predict_proba(self, X: Streams) -> Array:
         """Return the probability of each class where each stream is decided, or ends; (n_streams, n_classes)."""
-        return self._decided(X)[1]
+        return self.decided(X)[1]
 
     def predict(self, X: Streams) -> npt.NDArray[Any]:
         """Return the label of each stream; None for one without a label, unless `on_timeout` is ``"label"``."""
-        decisions, probabilities = self._decided(X)
+        decisions, probabilities = self.decided(X)
         labels: npt.NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
         if self.on_timeout == "label":
             return labels
@@ -164,7 +164,7 @@ class StreamClassifier(ClassifierMixin, Estimator):
 
     def decide(self, X: Streams) -> tuple[Decision, ...]:
         """Return the decision on each stream: its label, if it has one, confidence, ticks, cost and reason."""
-        return self._decided(X)[0]
+        return self.decided(X)[0]
 
     def decision_ticks(self, X: Streams) -> Integers:
         """Return the ticks that each stream takes until it is decided, or ends; shape (n_streams,)."""
@@ -202,7 +202,7 @@ class StreamClassifier(ClassifierMixin, Estimator):
         delay = np.where(is_late, 1.0, np.minimum(ticks / limit, 1.0))
         return float(np.mean(self.error_cost * wrong + self.delay_cost * delay + self.sending_cost * sent))
 
-    def _decided(self, X: Streams) -> tuple[tuple[Decision, ...], Array]:
+    def decided(self, X: Streams) -> tuple[tuple[Decision, ...], Array]:
         """Return each stream's decision, and the probabilities of the classes there."""
         check_is_fitted(self)
         streams = self._recorded(query_streams(self, X), X)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.peers import require
 from helpers.procedures import labelled_streams
 
 from streamfs import StreamSet, train
@@ -18,6 +19,8 @@ WITH_CODE = [name for name, blocks in BLOCKS.items() if blocks]
 @pytest.mark.parametrize("name", WITH_CODE)
 def test_a_section_runs(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if name.startswith("aeon"):
+        require("aeon")
     found = labelled_streams(40, 10)
     columns = ["a.level", "b.level", "a.noise", "b.noise"]
     known = {"streams": StreamSet(found.values, found.labels, columns), "X": found.values, "y": found.labels}

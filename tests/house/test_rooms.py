@@ -48,6 +48,7 @@ ONLY_HERE = {
         "streamfs.data.recordings.words",
         "streamfs.data.stream_files",
     },
+    "aeon": {"streamfs.training.for_aeon"},
     "river": {
         "feature_extractors.for_river",
         "streamfs.classifiers.for_river",
