@@ -195,7 +195,7 @@ class ViewWriter:
     def _rows(self, core: Core) -> ViewRows:
         began = thread_time()
         models = [(model, *stream_arrays(model, core.joiner)) for model in core.roster.models]
-        nodes, of_nodes = node_arrays(core.roster, core.joiner)
+        nodes, of_nodes = node_arrays(core.roster, core.joiner, core.batteries)
         in_use = {model.procedure.digest for model, _, _ in models}
         self._known = {digest: seen for digest, seen in self._known.items() if digest in in_use}
         records = [found for model, _, _ in models if (found := self._look(model)) is not None]

@@ -5,6 +5,7 @@ from typing import Any
 
 from streamfs.base.charts.bars import bar_chart
 from streamfs.base.charts.chart import Chart
+from streamfs.base.charts.evidence import reliability_chart, trade_off_chart
 from streamfs.errors import ModelError
 from streamfs.page.card_html import card_html
 from streamfs.page.one_stream import FORM
@@ -47,9 +48,22 @@ def _card(procedure: Procedure) -> Facts | None:
         return None
 
 
+def _other_charts(card: Facts) -> list[Chart]:
+    """Draw what other thresholds would do, and how often a confidence is right; nothing where neither is known."""
+    others = card["other_thresholds"]
+    if others is None:
+        return []
+    held_out = f"{others['streams']} streams held out"
+    pairs = [(each["confidence"], each["right"]) for each in others["confidence"]]
+    return [
+        trade_off_chart(others["thresholds"], card["unit"] or "", None),
+        reliability_chart({held_out: pairs}),
+    ]
+
+
 def _charts(card: Facts) -> list[Chart]:
-    """Draw the evidence of the promise by class, and what each channel costs."""
-    promise, charts = card["promise"], []
+    """Draw the evidence of held-out streams, that of the promise by class, and what each channel costs."""
+    promise, charts = card["promise"], _other_charts(card)
     if promise is not None and promise.get("labelled_as"):
         right = {label: promise["right_of"][label] / n for label, n in promise["labelled_as"].items() if n}
         charts.append(

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from streamfs.page.stream_list import page_of
 from streamfs.page.tables import CONDUCTS
 from streamfs.page.watched import Watched
@@ -13,6 +15,7 @@ SORTS = {
     "-joules": "most spent first",
     "-lowest": "clock furthest behind first",
     "lowest": "clock furthest ahead first",
+    "battery": "emptiest battery first",
     "-left_out": "most left out first",
     "conduct": "what needs attention first",
 }
@@ -31,6 +34,7 @@ def parts(gateway: Watched, query: Mapping[str, str]) -> dict[str, dict[str, Any
             "counts": table.counts(),
             "conducts": CONDUCTS,
             "devices": {device["node"]: device for device in facts.get("devices", [])},
+            "has_batteries": bool(np.isfinite(table.columns.get("battery", np.zeros(0))).any()),
             "unit": facts.get("unit", "joules"),
             "written": rows.written,
             "query": query,

@@ -81,6 +81,7 @@ def render(gateways: Sequence[Watched], number: int, kind: str, query: Mapping[s
         "facts": now.facts,
         "ago": ago(now.ahead, time()),
         "unit": now.facts.get("unit", "joules"),
+        "cost_unit": gateway.rows().streams.cost_unit,
         "base": f"/{number}/",
         "may_act": gateway.source.address(now.facts.get("http")) is not None,
     }

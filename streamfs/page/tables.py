@@ -1,5 +1,6 @@
 """The streams and nodes of a view, to be searched, sorted and shown a page at a time."""
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -73,17 +74,16 @@ class NamedRows:
 
     def row(self, name: str) -> int | None:
         """Return the row of a name, or of the number that stands for it, in hexadecimal."""
-        if name in self._row_of:
-            return self._row_of[name]
+        place = bisect_left(self._by_name, name, key=self.names.__getitem__)
+        if place < len(self.names) and self.names[self._by_name[place]] == name:
+            return int(self._by_name[place])
         return next((row for row, each in enumerate(self.names) if f"{key_of(each):016x}" == name), None)
 
     @cached_property
-    def _row_of(self) -> dict[str, int]:
-        return {name: row for row, name in enumerate(self.names)}
-
-    @cached_property
     def _folded(self) -> list[str]:
-        return [name.casefold() for name in self.names]
+        """The names in lower case; those that already are, are not kept twice."""
+        pairs = ((name, name.casefold()) for name in self.names)
+        return [name if name == folded else folded for name, folded in pairs]
 
     @cached_property
     def _by_name(self) -> RowNumbers:
@@ -135,13 +135,19 @@ class SeenStreams(NamedRows):
 
     def _joined(self, name: str) -> Column:
         parts = [self._arrays[f"model{place}.{name}"] for place in range(len(self.models))]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0)
 
     @cached_property
     def n_slots(self) -> int:
         """Number of channels that feed any stream, counted once for each node."""
         slots = [np.unique(self._arrays[f"model{place}.slots"]) for place in range(len(self.models))]
         return len(np.unique(np.concatenate(slots))) if slots else 0
+
+    @cached_property
+    def cost_unit(self) -> str | None:
+        """The unit of what decisions cost; None if it is not known, or models differ in it."""
+        units = {model.get("unit") for model in self.models}
+        return units.pop() if len(units) == 1 else None
 
     def with_status(self, word: str) -> npt.NDArray[np.bool_] | None:
         """Return which streams have a status; None, for all, if there is no such status."""

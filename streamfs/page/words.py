@@ -75,15 +75,17 @@ def percent(share: float | None) -> str:
     return "-" if share is None or not isfinite(share) else f"{100 * share:.3g} %"
 
 
-def spent(value: float, unit: str) -> str:
-    """Return an energy in joules, or a number of transmissions.
+def spent(value: float | None, unit: str | None) -> str:
+    """Return an energy in joules, or a number of transmissions, or of a unit that is not known.
 
     Examples
     --------
-    >>> spent(0.0123, "joules"), spent(12.0, "transmissions")
-    ('12.3 mJ', '12 transmissions')
+    >>> spent(0.0123, "joules"), spent(12.0, "transmissions"), spent(12.0, None)
+    ('12.3 mJ', '12 transmissions', '12')
     """
-    return card_words.joules(value) if unit == "joules" else f"{number(value)} {unit}"
+    if unit == "joules" and value is not None:
+        return card_words.joules(value)
+    return number(value) if unit is None else f"{number(value)} {unit}"
 
 
 def lasted(seconds: float) -> str:

@@ -1,5 +1,6 @@
 """The model card: its fields in a model file, validated when read, and the facts assembled from them."""
 
+from collections.abc import Mapping
 from math import isclose
 from types import NoneType, UnionType
 from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
@@ -64,12 +65,13 @@ class TrafficFacts(TypedDict):
 
 
 class Card(TypedDict):
-    """The field ``card`` of a model file."""
+    """The field ``card`` of a model file; with `own_costs` features were not charged by the radio."""
 
     data: DataFacts
     radio: RadioFacts
     prices: dict[str, float]
     traffic: TrafficFacts
+    own_costs: NotRequired[bool]
 
 
 class GroupFacts(TypedDict):
@@ -155,6 +157,34 @@ class HeldOutFacts(TypedDict):
     right_of: dict[str, float]
 
 
+class ThresholdFacts(TypedDict):
+    """What a threshold does on held-out streams: shares, and the mean cost of a stream in the radio's unit."""
+
+    threshold: float
+    completeness: float
+    accuracy: float
+    paid: float
+
+
+class ConfidenceFacts(TypedDict):
+    """Ticks of about equal confidence at which held-out streams may be decided.
+
+    They have their mean confidence, the share of right ones, and their weight in streams.
+    """
+
+    confidence: float
+    right: float
+    weight: float
+
+
+class OtherFacts(TypedDict):
+    """The field ``other_thresholds`` of a model file: what held-out streams show of them."""
+
+    streams: int
+    thresholds: list[ThresholdFacts]
+    confidence: list[ConfidenceFacts]
+
+
 class LifeFacts(TypedDict):
     """A node's messages and joules per day, the joules of these for sending, and its battery life in days."""
 
@@ -198,7 +228,10 @@ class DutyFacts(TypedDict):
 
 
 class Facts(TypedDict):
-    """The facts of a card, as ``streamfs card --json`` prints them; unknown ones are None."""
+    """The facts of a card, as ``streamfs card --json`` prints them; unknown ones are None.
+
+    `unit` is that of the radio, `cost_unit` that of the costs that features were chosen by.
+    """
 
     model: str
     classes: list[str]
@@ -214,7 +247,9 @@ class Facts(TypedDict):
     recertified: list[EarlierFacts]
     point: PointFacts | None
     held_out: HeldOutFacts | None
+    other_thresholds: OtherFacts | None
     unit: str | None
+    cost_unit: str | None
     data: DataFacts | None
     radio: RadioFacts | None
     prices: dict[str, float]
@@ -228,6 +263,12 @@ class Facts(TypedDict):
 def read_card(card: Any) -> Card | None:
     """Return a model file's card, validated, or None."""
     return None if card is None else _read("card", card, Card)
+
+
+def cost_unit(about: Mapping[str, Any]) -> str | None:
+    """Return the unit of the costs in a model file; None if it has no card, or has costs of its user's own."""
+    card = read_card(about.get("card"))
+    return None if card is None or card.get("own_costs") else card["radio"]["unit"]
 
 
 def read_promise(promise: Any) -> PromiseFacts | None:
@@ -274,6 +315,17 @@ def read_point(point: Any) -> PointFacts | None:
 def read_held_out(held_out: Any) -> HeldOutFacts | None:
     """Return what a model file says of held-out streams, validated, or None."""
     return None if held_out is None else _read("held_out", held_out, HeldOutFacts)
+
+
+def read_others(others: Any) -> OtherFacts | None:
+    """Return what a model file says of other thresholds, validated, or None."""
+    if others is None:
+        return None
+    found: OtherFacts = _read("other_thresholds", others, OtherFacts)
+    for name, kind in (("thresholds", ThresholdFacts), ("confidence", ConfidenceFacts)):
+        for each in others[name]:
+            _read(f"other_thresholds.{name}", each, kind)
+    return found
 
 
 def _read(what: str, value: Any, expected: Any) -> Any:

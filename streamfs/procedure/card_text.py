@@ -336,7 +336,7 @@ def _priced(prices: Mapping[str, float]) -> str:
 
 def _features(facts: Facts) -> Iterable[str]:
     yield "## Features and classifier"
-    rows = [(code(each["feature"]), f"{each['each_cost']:.3g}") for each in facts["features"]]
+    rows = [(code(each["feature"]), _cost(each["each_cost"], facts["cost_unit"])) for each in facts["features"]]
     yield table(("feature", "cost a tick"), rows)
     yield _leans_on(facts)
     yield (

@@ -13,6 +13,8 @@ from streamfs.evaluation.evaluation import replay_with_values
 from streamfs.evaluation.model_card import build_card
 from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.procedure.reference import OF_CLASSIFIER, reference_of
+from streamfs.training.held_out import Followed
+from streamfs.training.other_thresholds import follow_priced, other_thresholds
 
 
 def made_with(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, Any]:
@@ -28,24 +30,33 @@ def made_with(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, An
 
 
 def with_held_out(
-    procedure: Procedure, facts: Mapping[str, Any], decided: Iterable[tuple[Decision, Array]]
+    procedure: Procedure, facts: Mapping[str, Any], decided: Iterable[tuple[Decision, Array]], followed: Followed
 ) -> Procedure:
     """Add to a procedure what held-out streams showed, and what decisions on them looked like.
 
-    Their confidence and labels are those of other classifiers, and left out.
+    Their confidence and labels are those of other classifiers, and left out of the latter. Confidence in
+    `followed` is calibrated.
     """
     held_out = {**facts, "stopping": procedure.rule.to_json()}
     found = reference_of(procedure, decided)
     reference = {name: bins for name, bins in found.items() if name not in OF_CLASSIFIER}
-    return replace(procedure, about={**procedure.about, "held_out": held_out, "reference": reference})
+    about = {"held_out": held_out, "reference": reference, "other_thresholds": other_thresholds(followed)}
+    return replace(procedure, about={**procedure.about, **about})
 
 
 def with_card(
     procedure: Procedure, streams: StreamSet, pricing: Pricing, measured_on: StreamSet | None = None
 ) -> Procedure:
-    """Add the model card to a procedure, and what its decisions looked like where its promise was certified."""
+    """Add the model card to a procedure, and what streams show that it was not trained on.
+
+    These are other thresholds, and if its promise was certified on them, what its decisions looked like.
+    """
     card = build_card(procedure, streams, pricing.radio, measured_on=measured_on, prices=pricing.prices)
+    if pricing.own is not None or (pricing.a, pricing.b) != (1.0, 1.0):
+        card["own_costs"] = True
     about = {**procedure.about, "card": card}
+    if measured_on is not None:
+        about["other_thresholds"] = other_thresholds(follow_priced(procedure, measured_on, pricing))
     if measured_on is not None and "promise" in about:
         about["reference"] = reference_of(procedure, replay_with_values(procedure, measured_on))
     return replace(procedure, about=about)

@@ -74,7 +74,8 @@ class Followed(NamedTuple):
     def calibrated(self, calibration: Calibration, n_classes: int) -> "Followed":
         """Return the same streams with calibrated confidence, which is 0 wherever it was."""
         confidence = self.trajectories.confidence
-        said = np.where(confidence > 0.0, calibration.of(confidence, n_classes=n_classes), 0.0)
+        counts = np.broadcast_to(self.ticks, confidence.shape)
+        said = np.where(confidence > 0.0, calibration.of(confidence, n_classes=n_classes, counts=counts), 0.0)
         return self._replace(trajectories=replace(self.trajectories, confidence=said))
 
     def is_right(self) -> np.ndarray:

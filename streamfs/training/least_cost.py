@@ -103,7 +103,7 @@ class LeastCost:
             thresholds if self.confidence is None else None,
         )
         seen = decided(procedure, fitted.table, fitted.followed, *fitted.chosen.served)
-        return with_card(with_held_out(procedure, fitted.held_out, seen), streams, pricing)
+        return with_card(with_held_out(procedure, fitted.held_out, seen, fitted.followed), streams, pricing)
 
     def _points(self, n_ticks: int) -> Integers:
         """Return the ticks at which streams may be decided, and are followed while they are held out."""
@@ -166,9 +166,10 @@ class LeastCost:
         self._require_labels(chosen)
         calibrated = classifier.calibrated(chosen.calibration)
         if self.confidence is not None:
-            said = Trajectories.of(calibrated, table, limit).confidence
-            require_labels("the classifier gives no stream", self.confidence, said)
-        return FittedConfidence(calibrated, table, followed, chosen)
+            own = Trajectories.of(calibrated, table, limit).confidence
+            require_labels("the classifier gives no stream", self.confidence, own)
+        said = followed.calibrated(chosen.calibration, followed.n_classes)
+        return FittedConfidence(calibrated, table, said, chosen)
 
     def _require_labels(self, chosen: Confident) -> None:
         """Raise a TrainingError if no held-out stream is given a label."""

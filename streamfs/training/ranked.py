@@ -74,7 +74,7 @@ class RankedFeatures:
             held_out = stated.followed, stated.columns, stated.confidence
             facts = {**decision_facts(*held_out, table.labels), "asked": self.model.confidence}
             seen = decided(procedure, table.with_features(tested.tolist()), *held_out)
-            procedure = with_held_out(procedure, facts, seen)
+            procedure = with_held_out(procedure, facts, seen, stated.followed)
         return with_card(procedure, streams, pricing)
 
     def _offered(self, validation: SizeValidation, positions: Integers, progress: Progress) -> Integers:
@@ -110,13 +110,12 @@ class RankedFeatures:
         out_of_fold = OutOfFold(table, spending, validation.learn, limit, table.groups, validation.seed)
         followed = out_of_fold.follow(offered.tolist())
         reason = leaf_reason(confidence, table.labels, out_of_fold.folds) if validation.is_tree else ""
-        said = followed.trajectories.confidence
-        require_labels("the classifier gives no held-out stream", confidence, said, own, reason=reason)
+        plain = followed.trajectories.confidence
+        require_labels("the classifier gives no held-out stream", confidence, plain, own, reason=reason)
         require_labels("the classifier gives no stream", confidence, own, reason=reason)
         true = TrueThreshold.of(followed, confidence)
-        return _Stated(
-            classifier.calibrated(true.calibration), true.threshold, followed, true.columns, true.stated
-        )
+        said = followed.calibrated(true.calibration, followed.n_classes)
+        return _Stated(classifier.calibrated(true.calibration), true.threshold, said, true.columns, true.stated)
 
 
 class _Stated(NamedTuple):

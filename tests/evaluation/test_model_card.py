@@ -50,6 +50,13 @@ EVIDENCE = {
 }
 
 
+OTHERS = {
+    "streams": 3,
+    "thresholds": [{"threshold": 0.5, "completeness": 1.0, "accuracy": 1.0, "paid": -1}],
+    "confidence": [],
+}
+
+
 @pytest.fixture(scope="module")
 def streams():
     return labelled_streams(gaps=0.1)
@@ -121,7 +128,7 @@ def test_channels_have_messages_and_costs(procedure):
 
 def test_features_have_costs(procedure):
     found = rows(sections(markdown(procedure))["Features and classifier"])
-    assert found == [["`mean(a.level@delta:1.5)`", "1"], ["`mean(b.level)`", "2"]]
+    assert found == [["`mean(a.level@delta:1.5)`", "1 J"], ["`mean(b.level)`", "2 J"]]
 
 
 def test_a_card_says_what_kinds_of_features_there_are(procedure):
@@ -413,6 +420,7 @@ def test_a_column_with_an_at_sign_is_not_a_policys_channel(column):
         (("card", "traffic", "held_out"), 1, "card.traffic.held_out is 1, expected true or false"),
         (("card", "traffic", "channels"), {"b.level": True}, "card.traffic.channels.b.level is True"),
         (("card", "prices"), {"level": -2}, "card.prices.level is -2, expected a number, at least 0"),
+        (("other_thresholds",), OTHERS, "other_thresholds.thresholds.paid is -1, expected a number, at least 0"),
         (("promise",), [], r"promise is \[\], expected an object"),
         (("promise", "completeness"), "all", "promise.completeness is 'all', expected a number or null"),
         (("promise", "subsets"), "all", "promise.subsets is 'all', expected a number or null"),

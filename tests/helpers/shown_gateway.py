@@ -11,6 +11,7 @@ from helpers.records import Models, label, message, new_core, raw
 import feature_extractors as fx
 from streamfs import Costs, Procedure, StreamSet
 from streamfs.classifiers.tree import Tree
+from streamfs.costs.pricing import Pricing
 from streamfs.costs.radio_profiles import profile
 from streamfs.evaluation.model_card import build_card
 from streamfs.gateway.core.bindings import Bindings
@@ -18,6 +19,7 @@ from streamfs.gateway.core.records import clock_record
 from streamfs.gateway.operations.health import Health, Statistics
 from streamfs.gateway.storage.models import Models as KeptModels
 from streamfs.gateway.view_writer import ViewWriter
+from streamfs.training.other_thresholds import follow_priced, other_thresholds
 
 CO2, TEMPERATURE = "co2", "temperature@delta:0.5"
 CLASSES = ("empty", "occupied")
@@ -49,7 +51,11 @@ def procedure():
     streams = StreamSet(values, labels, [CO2, "temperature"], PERIOD)
     by_class = {"labelled_as": {"empty": 48, "occupied": 42}, "right_of": {"empty": 45, "occupied": 40}}
     promise = PROMISE | by_class | {"streams_of": {"empty": 50, "occupied": 50}}
-    about = {"promise": promise, "card": build_card(plain, streams, profile("cc2420"))}
+    about = {
+        "promise": promise,
+        "card": build_card(plain, streams, profile("cc2420")),
+        "other_thresholds": other_thresholds(follow_priced(plain, streams, Pricing("cc2420"))),
+    }
     return replace(plain, about=about)
 
 

@@ -93,6 +93,7 @@ def rows_of(names, nodes, seed=0, written=None):
         "nodes.told": np.tile([True, False], (n_nodes, 1)),
         "nodes.told_at": np.full(n_nodes, written - 50.0),
         "nodes.behind": np.zeros((n_nodes, 2), dtype=np.float32),
+        "nodes.battery": np.where(np.arange(n_nodes) % 2, np.nan, 80.0).astype(np.float32),
         "nodes.heard": np.full(n_nodes, written - 1.0),
         "nodes.newest": np.full(n_nodes, written - 1.5),
         **{f"nodes.{name}": np.full(n_nodes, 0.5, dtype=np.float32) for name in ("lowest", "shift", "joules")},

@@ -90,6 +90,7 @@ def test_lists_are_searched_and_sorted(app):
     assert text.count('<tr id="s-') == 1
     _, _, text = ask(app, "/1/nodes?" + urlencode({"does": "sending as told"}))
     assert text.count('<tr id="n-') == len(HOSTILE)
+    assert (text.count("<td>80</td>"), text.count("emptiest battery first")) == (len(HOSTILE) // 2, 1)
     _, _, text = ask(app, "/1/streams?status=open&from=100000&sort=nonsense")
     assert "1 to 3 of 3" in text
 

@@ -97,6 +97,11 @@ def test_no_page_has_a_fault(browser, office):
             expect(one.tab.locator("#live")).to_have_text("live")
             assert faults_by_axe(one.tab) == [], path
             assert not is_wider_than_the_screen(one.tab), path
+            if path == "/1/model":
+                expect(one.tab.locator("#part-evidence figcaption")).to_have_count(5)
+                expect(one.tab.get_by_text("What accuracy costs")).to_be_visible()
+            if path == "/1/stream?name=second.06":
+                expect(one.tab.locator("#part-verdict")).to_contain_text("it cost 650 µJ")
         assert one.faults == []
         assert [url for url in one.asked if not url.startswith((office, "data:"))] == []
 

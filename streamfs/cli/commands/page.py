@@ -26,7 +26,6 @@ def page(gateways: tuple[str, ...], host: str, port: int, password: Path | None,
     visitor costs the gateway a message. Labels, reopening, muting and reload are passed on to gateways whose
     settings name a token, and need it.
     """
-    from streamfs.cli import console
     from streamfs.page.server import read_password, server
 
     try:
@@ -35,5 +34,5 @@ def page(gateways: tuple[str, ...], host: str, port: int, password: Path | None,
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    console.say(f"the page is at http://{host}:{port}/; stop with Ctrl-C")
+    click.echo(f"the page is at http://{host}:{port}/; stop with Ctrl-C", err=True)
     serving.run()

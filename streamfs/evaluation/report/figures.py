@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from streamfs.base.charts import evidence
 from streamfs.base.charts.bars import bar_chart
 from streamfs.base.charts.chart import Chart
 from streamfs.base.charts.lines import Line, Mark, line_chart
+from streamfs.base.charts.paid_unit import PaidUnit
 from streamfs.evaluation.reliability import Reliability
 from streamfs.evaluation.report.chosen_streams import ChosenStream
 from streamfs.evaluation.report.measure import MeasuredProcedure
-from streamfs.evaluation.report.paid_unit import PaidUnit
 
 MOST_LINES = 6
 """Columns or classes that are drawn in one chart."""
@@ -29,21 +30,7 @@ def confusion(measured: MeasuredProcedure) -> list[tuple[str, list[tuple[str, in
 
 def trade_off_chart(measured: MeasuredProcedure) -> Chart:
     """Draw accuracy and completeness against what is paid, by confidence threshold, and where the model is."""
-    rows = [row for row in measured.trade_off if row["completeness"] > 0]
-    unit = PaidUnit.of([row["paid"] for row in rows], measured.unit)
-    paid = [unit.of_paid(row["paid"]) for row in rows]
-    lines = [
-        Line("accuracy", paid, [row["accuracy"] for row in rows], has_marks=True),
-        Line("completeness", paid, [row["completeness"] for row in rows], has_marks=True),
-    ]
-    axes = (f"paid a stream, {unit.name}", "share")
-    return line_chart(
-        "What accuracy costs: other confidence thresholds",
-        lines,
-        axes,
-        y_limits=_shares(lines),
-        marks=[Mark(unit.of_paid(measured.paid), "this model")],
-    )
+    return evidence.trade_off_chart(measured.trade_off, measured.unit, measured.paid)
 
 
 def decided_chart(measured: MeasuredProcedure) -> Chart:
@@ -64,16 +51,12 @@ def decided_chart(measured: MeasuredProcedure) -> Chart:
 
 def reliability_chart(found: Sequence[Reliability]) -> Chart:
     """Draw the share of right labels over confidence, where streams may be decided."""
-    lines = [Line("perfectly calibrated", [0.0, 1.0], [0.0, 1.0], is_reference=True)]
+    lines = {}
     for each in found:
         if each.is_record:
             word = "calibrated" if each.is_calibrated else "uncalibrated"
-            confidence, right = [one.confidence for one in each.bins], [one.right for one in each.bins]
-            lines.append(Line(f"{word} (off by {each.error:.3f})", confidence, right, has_marks=True))
-    limits = _shares([*lines[1:], *(Line(line.name, line.y, line.x) for line in lines[1:])])
-    lines[0] = Line(lines[0].name, limits, limits, is_reference=True)
-    axes = ("confidence", "share that is right")
-    return line_chart("How often a confidence is right", lines, axes, x_limits=limits, y_limits=limits)
+            lines[f"{word} (off by {each.error:.3f})"] = [(one.confidence, one.right) for one in each.bins]
+    return evidence.reliability_chart(lines)
 
 
 def importance_charts(measured: MeasuredProcedure) -> list[Chart]:
@@ -140,9 +123,3 @@ def _standard(
     spread = float(np.nanstd(everything)) or 1.0
     standard: np.typing.NDArray[np.float64] = (values - float(np.nanmean(everything))) / spread
     return standard
-
-
-def _shares(lines: Sequence[Line]) -> tuple[float, float]:
-    """Return the limits of an axis of shares: up to 1, from a round number below the least."""
-    least = min((y for line in lines for y in line.y if y == y), default=0.0)  # noqa: PLR0124 - NaN
-    return max(0.0, np.floor(least * 10.0 - 0.5) / 10.0), 1.0

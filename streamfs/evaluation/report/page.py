@@ -5,12 +5,12 @@ from typing import Any
 
 from scipy.stats import binomtest
 
+from streamfs.base.charts.paid_unit import PaidUnit
 from streamfs.base.charts.scale import text_of
 from streamfs.errors import MissingExtraError
 from streamfs.evaluation.report import figures
 from streamfs.evaluation.report.chosen_streams import KINDS
 from streamfs.evaluation.report.measure import MeasuredProcedure
-from streamfs.evaluation.report.paid_unit import PaidUnit
 from streamfs.procedure import card_text, card_words
 
 try:

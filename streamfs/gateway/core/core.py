@@ -153,6 +153,11 @@ class Core:
         return self._intake.orphans
 
     @property
+    def batteries(self) -> Mapping[int, float]:
+        """What nodes, by their numbers, say of their batteries, in units of their own, since the start."""
+        return self._intake.batteries
+
+    @property
     def models_in_use(self) -> tuple[str, ...]:
         """Digests of the models that streams follow, and of the one that may be gone back to."""
         previous = self.feedback.previous

@@ -19,6 +19,9 @@ from streamfs.gateway.messages.codecs import Codec, Reading, Reported, Several
 from streamfs.gateway.messages.codecs.sparkplug import Aliases, NamedCodec, SparkplugCodec
 from streamfs.gateway.messages.codecs.units import ConvertedCodec
 
+BATTERY = "battery"
+"""The channel by which a device says how full its battery is, which is shown to people."""
+
 MAX_ROUTES = 32_768
 MAX_ORPHANS = 1000
 
@@ -49,7 +52,8 @@ class Intake:
 
     `rejected` has topic, cause, error, size and beginning of each message rejected since this was last emptied.
     `heard` are devices that can be asked, and have sent a message: node, own name, profile, topic. `orphans`
-    counts messages that feed no stream by their topics, of which it knows `MAX_ORPHANS`.
+    counts messages that feed no stream by their topics, of which it knows `MAX_ORPHANS`. `batteries` has what
+    nodes, by their numbers, have last said of their batteries since the start.
     """
 
     def __init__(
@@ -65,6 +69,7 @@ class Intake:
         self.orphans: Counter[str] = Counter()
         self.aliases: dict[str, Aliases] = {}  # of metrics, by device
         self.heard: list[tuple[str, str, str, str]] = []
+        self.batteries: dict[int, float] = {}
         self._roster = roster
         self._joiner = joiner
         self._energy = energy
@@ -142,6 +147,7 @@ class Intake:
     def forget_targets(self) -> None:
         """Resolve topics again, since nodes or slots are renumbered."""
         self._targets.clear()
+        self.batteries.clear()
         self._numbers = ({}, {})
 
     def _find(self, record: Record) -> _Target | None:
@@ -258,6 +264,8 @@ class Intake:
             for number, how in self._resolved(name, thins) if numbers is None else numbers:
                 add(part, target.node, first + number, *message, how)
                 is_fed = True
+            if name == BATTERY and isinstance(part, Reading):
+                self.batteries[target.node] = part.value
         if not is_fed:
             self.counters["unbound"] += bool(parts) or not decoded.parts
             self._readings.add(None, target.node, NONE, *message)

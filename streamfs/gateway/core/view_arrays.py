@@ -7,10 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from streamfs.engine.engine import DECIDED, OPEN, WAITING
+from streamfs.errors import ModelError
 from streamfs.gateway.core._waiting import FOREVER
 from streamfs.gateway.core.joiner import Joiner
 from streamfs.gateway.core.model_streams import ModelStreams
 from streamfs.gateway.core.roster import Roster
+from streamfs.procedure.card_schema import cost_unit
+from streamfs.procedure.procedure import Procedure
 
 UNKNOWN, LONGEST_AGE = -1, 2**31 - 1
 """The age of a value that never came, and the largest that is told from larger ones, in ticks."""
@@ -56,11 +59,11 @@ def stream_arrays(model: ModelStreams, joiner: Joiner) -> tuple[list[str], Copie
     }
 
 
-def node_arrays(roster: Roster, joiner: Joiner) -> tuple[list[str], Copies]:
+def node_arrays(roster: Roster, joiner: Joiner, batteries: Mapping[int, float]) -> tuple[list[str], Copies]:
     """Return the names of the nodes, and what is known of each; a node without a name has gone.
 
     ``told`` are the channels that it was told to send, and ``behind`` by how many seconds the stamps of their
-    newest readings are behind its newest; NaN for none.
+    newest readings are behind its newest; NaN for none. ``battery`` is NaN where a node says nothing of it.
     """
     n_nodes, n_channels = joiner.n_nodes, len(joiner.channels)
     names = [roster.name(node) for node in range(n_nodes)]
@@ -70,7 +73,9 @@ def node_arrays(roster: Roster, joiner: Joiner) -> tuple[list[str], Copies]:
     sent = slots["newest"].reshape(n_nodes, n_channels)  # NaN before the first
     behind = (nodes["newest"][:, np.newaxis] - sent).astype(np.float32)
     copies: Copies = {name: nodes[name].astype(kind) for name, kind in _OF_NODES.items()}
-    return names, copies | {"told": told, "told_at": told_at, "behind": behind}
+    battery = np.full(n_nodes, np.nan, dtype=np.float32)
+    battery[[*batteries]] = [*batteries.values()]
+    return names, copies | {"told": told, "told_at": told_at, "behind": behind, "battery": battery}
 
 
 def model_facts(model: ModelStreams) -> Mapping[str, Any]:
@@ -83,12 +88,21 @@ def model_facts(model: ModelStreams) -> Mapping[str, Any]:
         "channels": procedure.channels,
         "features": [feature.name for feature in procedure.features],
         "period": procedure.period,
+        "unit": _unit_of(procedure),
         "time_limit": procedure.time_limit,
         "max_silence": procedure.max_silence,
         "max_ages": [min(age, LONGEST_AGE) for age in model.max_ages.tolist()],
         "rule": procedure.rule.text(procedure.time_limit),
         "thresholds": None if thresholds is None else [thresholds.ticks, thresholds.levels],
     }
+
+
+def _unit_of(procedure: Procedure) -> str | None:
+    """Return the unit of a model's costs; None if that is not known."""
+    try:
+        return cost_unit(procedure.about)
+    except ModelError:  # a damaged card is no reason to show nothing
+        return None
 
 
 def changed_rows(model: ModelStreams, seen: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

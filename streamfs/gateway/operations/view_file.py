@@ -53,7 +53,7 @@ def unpack(packed: Packed) -> Seen:
     """Return what a view shows; raise a StateError if it is damaged or of another version."""
     end = packed.find(b"\n")
     try:
-        facts = orjson.loads(packed[:end])
+        facts = orjson.loads(memoryview(packed)[:end])
         version = facts["version"]
         if version != VERSION:
             raise StateError(

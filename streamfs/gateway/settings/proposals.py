@@ -12,6 +12,7 @@ import orjson
 from feature_extractors.report import quantity_of, split_channel
 from streamfs.errors import PayloadError, SettingsError
 from streamfs.gateway.core.device_profile import DeviceProfile
+from streamfs.gateway.core.intake import BATTERY
 from streamfs.gateway.core.routes import Route
 from streamfs.gateway.messages.codecs import Reading, Several
 from streamfs.gateway.messages.codecs.paths import load_json
@@ -175,7 +176,7 @@ def _section(name: str, devices: HeardDevices, wanted: Sequence[str]) -> str:
     if silent:
         shown = ", ".join(silent[:_MOST_NAMED]) + (", ..." if len(silent) > _MOST_NAMED else "")
         lines.append(f"# its bridge knows {_counted(len(silent), 'other')}, not heard: {shown}")
-    unread = sorted(set(devices.quantities.values()) - set(wanted) - set(fields))
+    unread = sorted(set(devices.quantities.values()) - set(wanted) - set(fields) - {BATTERY})
     if unread:
         lines.append(f"# which also send {', '.join(unread)}, which the model does not read")
     lines += [

@@ -18,6 +18,7 @@ from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.reference import reference_of
 from streamfs.training.description import made_with, with_card
 from streamfs.training.learners import USUAL_LEARNERS
+from streamfs.training.other_thresholds import follow_priced, other_thresholds
 from streamfs.training.promises.certificate import Certificate
 from streamfs.training.promises.giving_up import Patience
 from streamfs.training.promises.problem import PromiseProblem, SearchSettings
@@ -205,8 +206,10 @@ class _Place:
     def _at_threshold(self, threshold: float, model: FittedModel, about: Mapping[str, Any]) -> Procedure:
         stopping = model.stopping(threshold)
         moved = replace(self.procedure, confidence=threshold, stopping=stopping, about=dict(about))
-        reference = reference_of(moved, replay_with_values(moved, self.problem.split.test))
-        return replace(moved, about={**about, "reference": reference})
+        test = self.problem.split.test
+        reference = reference_of(moved, replay_with_values(moved, test))
+        others = other_thresholds(follow_priced(moved, test, self.problem.pricing))
+        return replace(moved, about={**about, "reference": reference, "other_thresholds": others})
 
 
 def _require(procedure: Procedure, streams: StreamSet) -> None:

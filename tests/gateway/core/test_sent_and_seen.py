@@ -5,11 +5,13 @@ import orjson
 import pytest
 from helpers.procedures import channels_procedure
 from helpers.records import Models, content, message, new_core, raw, restored, take_divided
+from numpy.testing import assert_array_equal
 
 from feature_extractors.report import split_channel
 from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.feeds import feeds_of
 from streamfs.gateway.core.records import model_record
+from streamfs.gateway.core.view_arrays import node_arrays
 
 FIELDS = {"temp": "x", "h": "y"}
 
@@ -157,6 +159,16 @@ def test_what_a_bridge_says_again_is_no_reading(repeats, n_readings):
     assert core.joiner.nodes["n_readings"].sum() == n_readings
     assert core.spent.nodes["n1"].messages == 4
     assert core.counters["unbound"] == 0
+
+
+def test_what_nodes_say_of_their_batteries_is_seen():
+    core = core_of(Models(channels_procedure("x", "y")), home(fields={**FIELDS, "power": "battery"}))
+    texts = ['{"temp":1,"at":0,"power":90}', '{"h":1,"power":87.5,"at":1}', '{"power":"low","at":2}']
+    core.take([raw("home/n1", text.encode()) for text in texts])
+    core.take([raw("home/n2", b'{"temp":1,"h":2,"at":0}')])
+    names, of_nodes = node_arrays(core.roster, core.joiner, core.batteries)
+    assert names == ["n1", "n2"]
+    assert_array_equal(of_nodes["battery"], [87.5, np.nan])
 
 
 def test_one_bad_field_does_not_cost_the_others():
