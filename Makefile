@@ -17,17 +17,16 @@ demo: $(VENV)/demo
 
 # Simulated devices of all profiles and a gateway on a real broker, for some seconds.
 demo-devices: $(VENV)/dev
-	@sh tests/install_broker.sh
+	@sh tests/install.sh mosquitto
 	PYTHONPATH=.:tests $(BIN)/python tests/helpers/demo_devices.py
 
 # A fleet of which half decides by itself, by the model in C, beside the same fleet that a gateway decides.
 demo-node: $(VENV)/dev
-	@sh tests/install_broker.sh
+	@sh tests/install.sh mosquitto
 	PYTHONPATH=.:tests $(BIN)/python tests/helpers/demo_node.py
 
 test: $(VENV)/dev
-	@sh tests/install_broker.sh
-	@sh tests/install_chromium.sh
+	@sh tests/install.sh mosquitto chromium promtool
 	@$(MAKE) --jobs 2 check collected
 	$(BIN)/pytest --numprocesses 4 --dist worksteal
 
@@ -64,8 +63,7 @@ fuzz: $(VENV)/fuzz
 
 # The tests that need Spark; they install it, and Java 17 by the system's packages.
 test-cluster: $(VENV)/cluster
-	@sh tests/cluster/install_java.sh
-	@sh tests/install_broker.sh
+	@sh tests/install.sh java mosquitto
 	$(BIN)/pytest $(CLUSTER)
 
 # Run the gateway in simulated worlds for SECONDS, and shrink those in which something is wrong; with fresh seeds, or
@@ -80,7 +78,7 @@ docs: $(VENV)/docs
 
 # Take the pictures of the page anew, in Chromium.
 screenshots: $(VENV)/dev
-	@sh tests/install_chromium.sh
+	@sh tests/install.sh chromium
 	STREAMFS_SCREENSHOTS=docs/images $(BIN)/pytest --quiet tests/page/test_browser.py -k "themes"
 
 # Pin what the image installs, to the newest versions that fit, with the hashes of all their files.
@@ -118,18 +116,18 @@ bench: $(VENV)/bench
 	$(BIN)/python benchmarks/results.py
 
 soak: $(VENV)/dev
-	@sh tests/install_broker.sh
+	@sh tests/install.sh mosquitto
 	$(BIN)/python benchmarks/soak.py
 
 # Kill gateway, broker and devices at random, KILLS times, while streams begin and end to need the devices.
 KILLS ?= 200
 device-kills: $(VENV)/dev
-	@sh tests/install_broker.sh
+	@sh tests/install.sh mosquitto
 	PYTHONPATH=.:tests:tests/faults $(BIN)/python tests/faults/device_kills.py --kills $(KILLS)
 
 # Kill gateways, whose disks are then gone, KILLS times, each followed by its standby.
 standby-kills: $(VENV)/dev
-	@sh tests/install_broker.sh
+	@sh tests/install.sh mosquitto
 	PYTHONPATH=.:tests:tests/faults $(BIN)/python tests/faults/standby_kills.py --kills $(KILLS)
 
 clean:

@@ -25,7 +25,7 @@ def require_chromium():
     found = find_chromium()
     if found is None:
         say = pytest.fail if os.environ.get("CI") else pytest.skip
-        say("Chromium not found: install it (tests/install_chromium.sh) to test the page in a browser")
+        say("Chromium not found: install it (tests/install.sh chromium) to test the page in a browser")
     return found
 
 

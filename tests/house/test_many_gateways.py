@@ -1,16 +1,21 @@
 """What is deployed for many gateways: alarms, a dashboard, a compose file and an add-on, against what there is."""
 
+import copy
 import json
+import os
 import re
 import runpy
 import shutil
 import subprocess
+import sys
 from itertools import combinations
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 import yaml
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.dashboard import Dashboard
 from helpers.broker import free_port
 from helpers.promised import promised
 
@@ -26,6 +31,28 @@ BOARD = json.loads((DEPLOY / "grafana.json").read_text(encoding="utf-8"))
 PANELS = {panel["title"]: panel for panel in BOARD["panels"]}
 OTHERS = {"up", "process_cpu_seconds_total", "process_resident_memory_bytes"}
 """Metrics that Prometheus has of every target, or of every process on Linux."""
+
+_TYPE = r"(str|bool|int|float|email|url|password|port|match\([^)]*\)|list\([^)]*\))\??"
+ADD_ON = {
+    **dict.fromkeys(("name", "description"), r'"[^"]+"'),
+    "version": r'"\d+\.\d+\.\d+"',
+    "slug": r'"[-_.A-Za-z0-9]+"',
+    "url": r'"https://[^"]+"',
+    "arch": r'\[("(aarch64|amd64)"(, )?)+\]',
+    "init": "true|false",
+    "startup": '"(initialize|system|services|application|once)"',
+    "boot": '"(auto|manual|manual_only)"',
+    "services": r'\[("(mqtt|mysql):(provide|want|need)"(, )?)+\]',
+    "map": r'\["addon_config:r[ow]"\]',
+    "ports": r'{"\d+/(tcp|udp)": \d+}',
+    "ports_description": r'{"\d+/(tcp|udp)": "[^"]+"}',
+    "webui": r'"(https?|\[PROTO:\w+\])://\[HOST\]:\[PORT:\d+\][^"]*"',
+    "watchdog": r'"(https?|tcp)://\[HOST\]:(\[PORT:\d+\]|\d+)[^"]*"',
+    "backup": '"(hot|cold)"',
+    "options": "{.*}",
+    "schema": rf'{{("\w+": "{_TYPE}"(, )?)+}}',
+}
+"""What may stand in the configuration of an add-on, as JSON: those keys of Home Assistant's that this one has."""
 
 FIRST_WITH_AN_EVENT = {"streamfs_decisions_total"}
 """Metrics with labels that nobody knows beforehand: there is none before the first event."""
@@ -106,8 +133,13 @@ def story(rule):
 def promtool(*words):
     program = shutil.which("promtool")
     if program is None:
-        pytest.skip("promtool not found: Debian has it in prometheus")
-    found = subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=False)
+        say = pytest.fail if os.environ.get("CI") else pytest.skip
+        say("promtool not found: sh tests/install.sh promtool")
+    run(program, *words)
+
+
+def run(*words):
+    found = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr
 
 
@@ -133,6 +165,18 @@ def test_the_panels_of_the_dashboard_fit_together():
     assert max(panel["gridPos"]["x"] + panel["gridPos"]["w"] for panel in panels) <= 24
     sources = {target["datasource"]["uid"] for panel in panels for target in [panel, *panel["targets"]]}
     assert sources == {"${datasource}"}
+    as_grafana_has_it = json.loads(JSONEncoder().encode(Dashboard.from_json(copy.deepcopy(BOARD))))
+    assert left_out(BOARD, as_grafana_has_it) == []
+
+
+def left_out(ours, theirs, path="board"):
+    """Return the places of what one has and the other has not, or otherwise."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return [place for key in ours for place in left_out(ours[key], theirs.get(key), f"{path}.{key}")]
+    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        pairs = enumerate(zip(ours, theirs, strict=True))
+        return [place for number, pair in pairs for place in left_out(*pair, f"{path}[{number}]")]
+    return [] if ours == theirs else [path]
 
 
 def test_the_expressions_of_the_dashboard_can_be_read(tmp_path):
@@ -146,6 +190,8 @@ def test_the_expressions_of_the_dashboard_can_be_read(tmp_path):
 
 
 def test_the_compose_file_starts_what_there_is():
+    checker = Path(sys.executable).with_name("check-jsonschema")
+    run(checker, "--builtin-schema", "vendor.compose-spec", DEPLOY / "compose.yaml")
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
     services = compose["services"]
     assert set(services) == {"broker", "gateway", "page"}
@@ -165,6 +211,8 @@ def test_the_add_on_writes_settings_that_a_gateway_takes(tmp_path, has_user):
     addon = runpy.run_path(str(DEPLOY / "homeassistant" / "addon.py"))
     config = yaml.safe_load((DEPLOY / "homeassistant" / "config.yaml").read_text(encoding="utf-8"))
     assert set(config["options"]) == set(config["schema"])
+    for key, value in config.items():
+        assert re.fullmatch(ADD_ON[key], json.dumps(value)), key
     (tmp_path / "sources.toml").write_text('[[source]]\ntopic = "zigbee2mqtt/{node}"\nfields = {x = "x"}\n')
     options = config["options"] | {"settings": "sources.toml", "name": 'a "home"'}
     mqtt = {"host": "core-mosquitto", "port": 1883, "ssl": False} | ({"username": "addons"} if has_user else {})

@@ -17,7 +17,7 @@ def test_they_are_what_evaluate_finds_at_each():
     kept_apart = TrainTestSplit.of(streams, None, 0).test
     found = card_facts.facts(procedure)["other_thresholds"]
     assert found["streams"] == len(kept_apart)
-    assert len(found["thresholds"]) > 4
+    assert len(found["thresholds"]) > 1
     for each in found["thresholds"]:
         evaluation = evaluate(procedure.with_confidence(each["threshold"]), kept_apart)
         assert (each["completeness"], each["accuracy"]) == pytest.approx(
