@@ -94,6 +94,10 @@ class LogError(StateError):
     """A log that is damaged, or that lacks the requested records."""
 
 
+class ClusterError(StreamfsError):
+    """A cluster that cannot be reached, or lacks what it needs."""
+
+
 class MissingExtraError(StreamfsError):
     """An optional package that is not installed, with the extra that installs it."""
 

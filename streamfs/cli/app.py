@@ -23,7 +23,7 @@ COMMANDS: Mapping[str, str] = {
     "bench": "Compare streamfs with other methods on your own sets.",
     "card": "Show what to know about MODEL before deploying it.",
     "check": "Check the SETTINGS of a gateway, and show what it would do.",
-    "cluster": "Decide and follow streams on Apache Spark.",
+    "cluster": "Decide and follow streams on Apache Spark, and train there.",
     "collect": "Write the readings in SOURCE, which a gateway or another system has kept, to a file.",
     "completion": "Install the completion of commands and options.",
     "demo": "Train, then follow a fleet of simulated nodes over MQTT.",

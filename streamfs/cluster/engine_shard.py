@@ -74,3 +74,18 @@ class EngineShard:
         names, streams, times, values = in_order(samples, self.engine.procedure.channels)
         rows = np.array([self.engine.row(name) for name in names], np.int64)
         return self.engine.push_rows(rows[streams], times, values)
+
+
+class EngineShards:
+    """Make and restore the engines of shards, as `CoreShards` does cores."""
+
+    def __init__(self, procedure: Procedure, lateness: float) -> None:
+        self._procedure, self._lateness = procedure, lateness
+
+    def begin(self, shard: int) -> EngineShard:  # noqa: ARG002 - all begin alike
+        """Return a new one."""
+        return EngineShard(self._procedure, self._lateness)
+
+    def restore(self, shard: int, packed: bytes) -> EngineShard:  # noqa: ARG002 - the same
+        """Return what was packed; raise a ModelError if it is damaged, or of another model."""
+        return EngineShard.unpack(packed, self._procedure, self._lateness)

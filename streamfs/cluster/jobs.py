@@ -1,15 +1,17 @@
 """What a job is, in what its processes need of it, and in what may not change while it has a state."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import orjson
 
 from streamfs.base import container
 from streamfs.cluster.core_shard import CoreShards
+from streamfs.cluster.engine_shard import EngineShards
 from streamfs.cluster.places import RecordPlaces, StreamPlaces
 from streamfs.cluster.serving import loaded, require_fixed
 from streamfs.errors import ModelError, StateError
@@ -22,9 +24,19 @@ FILE = "job.json"
 """What a job's folder has beside Spark's checkpoint."""
 
 
+class Shards(Protocol):
+    """Make and restore the shards of a job."""
+
+    def begin(self, shard: int) -> Any:
+        """Return a new one."""
+
+    def restore(self, shard: int, packed: bytes) -> Any:
+        """Return what was packed; raise a ModelError if it is damaged, or of another model."""
+
+
 @dataclass(frozen=True)
-class Deciding:
-    """A job that decides recorded streams.
+class Job(ABC):
+    """A job on streams that are divided into shards.
 
     Parameters
     ----------
@@ -32,76 +44,95 @@ class Deciding:
         The content of the model's file.
     n_shards : int
         Into how many shards the streams are divided.
-    lateness : float
-        Seconds for which a sample waits for earlier ones.
     trust : bool
         Whether a pickled model may be loaded.
     """
 
     model: bytes
     n_shards: int
-    lateness: float = 0.0
-    trust: bool = False
+    trust: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.lateness < float("inf"):
-            raise ValueError(f"lateness is {self.lateness}, expected seconds, at least 0")
         require_fixed(self.procedure)
 
     @property
     def procedure(self) -> Procedure:
         """The model."""
         return loaded(self.model, trust=self.trust)
+
+    @property
+    @abstractmethod
+    def shards(self) -> Shards:
+        """What makes its shards."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what may not change."""
+        return {"model": self.procedure.digest, "shards": self.n_shards}
+
+
+@dataclass(frozen=True)
+class Deciding(Job):
+    """A job that decides recorded streams.
+
+    Parameters
+    ----------
+    lateness : float
+        Seconds for which a sample waits for earlier ones.
+    """
+
+    lateness: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lateness < float("inf"):
+            raise ValueError(f"lateness is {self.lateness}, expected seconds, at least 0")
+        super().__post_init__()
 
     @property
     def places(self) -> StreamPlaces:
         """Where streams go."""
         return StreamPlaces(self.n_shards)
 
+    @property
+    def shards(self) -> EngineShards:
+        """The engines of shards."""
+        return EngineShards(self.procedure, self.lateness)
+
     def to_json(self) -> dict[str, Any]:
         """Return what may not change."""
-        return {"model": self.procedure.digest, "shards": self.n_shards, "lateness": self.lateness}
+        return {**super().to_json(), "lateness": self.lateness}
 
 
 @dataclass(frozen=True)
-class Following:
+class Following(Job):
     """A job that follows live streams.
 
     Parameters
     ----------
-    model : bytes
-        The content of the model's file.
-    n_shards : int
-        Into how many shards the zones are divided.
     configuration : bytes
         Bindings and options, as `described` writes them.
     begun : float
         When the job has begun, seconds since 1970.
-    trust : bool
-        Whether a pickled model may be loaded.
     """
 
-    model: bytes
-    n_shards: int
     configuration: bytes
     begun: float
-    trust: bool = False
-
-    def __post_init__(self) -> None:
-        require_fixed(self.procedure)
 
     @classmethod
-    def of(cls, model: bytes, n_shards: int, bindings: Bindings, options: Options, begun: float) -> Self:
+    def of(
+        cls,
+        model: bytes,
+        n_shards: int,
+        bindings: Bindings,
+        options: Options,
+        begun: float,
+        *,
+        trust: bool = False,
+    ) -> Self:
         """Return the job of bindings and options; raise a ValueError if they cannot be written down."""
         configuration = described(bindings, options)
         if not configuration:
             raise ValueError("a route of the bindings was not made by Route.of, and cannot be passed on")
-        return cls(model, n_shards, configuration, begun)
-
-    @property
-    def procedure(self) -> Procedure:
-        """The model."""
-        return loaded(self.model, trust=self.trust)
+        return cls(model, n_shards, configuration, begun, trust=trust)
 
     @property
     def places(self) -> RecordPlaces:
@@ -117,12 +148,8 @@ class Following:
     def to_json(self) -> dict[str, Any]:
         """Return what may not change."""
         said = orjson.loads(self.configuration)
-        return {
-            "model": self.procedure.digest,
-            "shards": self.n_shards,
-            "streams": container.digest(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)),
-            "begun": self.begun,
-        }
+        streams = container.digest(orjson.dumps(said, option=orjson.OPT_SORT_KEYS))
+        return {**super().to_json(), "streams": streams, "begun": self.begun}
 
 
 @lru_cache(8)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from feature_extractors import scan
 from feature_extractors.base import Array, Feature, channels_of
 from feature_extractors.report import split_channel
+from streamfs.base.workers import map_parts, workers
 from streamfs.data.streams import Integers, Labels, StreamSet, ends_of
 from streamfs.errors import DataError
 
@@ -152,19 +154,21 @@ def episode_lengths(streams: StreamSet, features: Sequence[Feature], max_silence
     return lengths
 
 
-def parts_of(streams: StreamSet, n_values: int) -> Iterator[tuple[Integers, StreamSet]]:
+def parts_of(streams: StreamSet, n_values: int, n_parts: int = 1) -> Iterator[tuple[Integers, StreamSet]]:
     """Yield the places of streams of similar length, and these streams, cut to the longest of them.
 
-    With `n_values` numbers a tick, those of a part take at most `PART_BYTES`, or are of a single stream. Streams
-    without a tick are in no part, unless there are no others.
+    With `n_values` numbers a tick, those of a part take at most `PART_BYTES`, or are of a single stream. There
+    are at least `n_parts`, if there are as many streams. Those without a tick are in no part, unless there are no
+    others.
     """
     order = np.argsort(-streams.lengths, kind="stable")
     order = order[streams.lengths[order] > 0]
+    most = max(len(order) // n_parts, 1)
     if not len(order):
         yield np.arange(len(streams)), streams
     while len(order):
         n_ticks = int(streams.lengths[order[0]])
-        n_streams = max(PART_BYTES // (8 * max(n_ticks * n_values, 1)), 1)
+        n_streams = min(max(PART_BYTES // (8 * max(n_ticks * n_values, 1)), 1), most)
         rows, order = np.sort(order[:n_streams]), order[n_streams:]
         yield rows, streams.take(rows).until(n_ticks)
 
@@ -207,19 +211,29 @@ def tabulate(
     array([[[20.],
             [21.]]])
     """
-    channels = channels_of(features)
     kept = np.arange(1, streams.n_ticks + 1) if ticks is None else ticks
     _require_memory(len(streams), len(kept), len(features))
     values = np.full((len(streams), len(kept), len(features)), np.nan)
     lengths = np.zeros(len(streams), np.int64)
-    for rows, part in parts_of(streams, len(features)):
-        seen = part.seen_through(channels, max_silence).episodes().until(int(kept.max(initial=0)))
-        within = kept[kept <= seen.n_ticks]
-        found = scan(features, seen.values, np.arange(seen.n_ticks) * seen.period, channels)[:, within - 1]
-        lengths[rows] = np.searchsorted(kept, seen.lengths, side="right")
-        found[np.arange(len(within)) >= lengths[rows, np.newaxis]] = np.nan
-        values[rows, : len(within)] = found
+    others = workers()
+    parts = parts_of(streams, len(features), 1 if others is None else others.n)
+    for rows, found, ended in map_parts(partial(_values_of, tuple(features), max_silence, kept), parts):
+        values[rows, : found.shape[1]], lengths[rows] = found, ended
     return FeatureTable(values, streams.labels, tuple(features), lengths, streams.period, streams.groups)
+
+
+def _values_of(
+    features: Sequence[Feature], max_silence: float | None, kept: Integers, part: tuple[Integers, StreamSet]
+) -> tuple[Integers, Array, Integers]:
+    """Compute features of a part; return its rows, the values at kept ticks, and how many of these there are."""
+    rows, streams = part
+    channels = channels_of(features)
+    seen = streams.seen_through(channels, max_silence).episodes().until(int(kept.max(initial=0)))
+    within = kept[kept <= seen.n_ticks]
+    found = scan(features, seen.values, np.arange(seen.n_ticks) * seen.period, channels)[:, within - 1]
+    lengths = np.searchsorted(kept, seen.lengths, side="right")
+    found[np.arange(len(within)) >= lengths[:, np.newaxis]] = np.nan
+    return rows, found, lengths
 
 
 def _require_memory(n_streams: int, n_ticks: int, n_features: int) -> None:

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from secrets import token_hex
 from threading import Event
@@ -25,7 +26,7 @@ from streamfs.gateway.recovery import kept_model
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.settings.sections import Http
 from streamfs.gateway.settings.settings import Settings
-from streamfs.gateway.settings_file import SettingsFile
+from streamfs.gateway.settings_file import SettingsFile, load_model
 from streamfs.gateway.statuses import OFFLINE, ONLINE, Status, status_topic
 from streamfs.gateway.storage.last_run import LastRun
 from streamfs.gateway.storage.mirror import Mirror
@@ -110,6 +111,19 @@ def hosted(
                 view.http, view.muted = f"http://{host}:{port}", lambda: actions.muted
         exits.enter_context(_frozen_garbage())
         yield gateway
+
+
+def prepare(settings: Settings) -> None:
+    """Do what takes long as a gateway starts, so that one that starts later in this process is ready sooner.
+
+    The model is loaded and warmed up, what answers over HTTP is imported, and garbage collection leaves both out.
+    """
+    warm_up(load_model(settings))
+    if settings.http is not None:
+        for name in ("web", "metrics"):
+            import_module(f"streamfs.gateway.operations.{name}")
+    gc.collect()
+    gc.freeze()
 
 
 def systemd_notifier(gateway: Gateway, stop: Event) -> Callable[[], None]:

@@ -7,15 +7,13 @@ from threading import Event
 from time import monotonic, time
 
 from streamfs.errors import SettingsError, TransportError
-from streamfs.gateway.host import watch
+from streamfs.gateway.host import prepare, watch
 from streamfs.gateway.settings.settings import Settings
-from streamfs.gateway.settings_file import load_model
 from streamfs.gateway.statuses import Status, status_topic
 from streamfs.gateway.storage.last_run import LastRun
 from streamfs.gateway.storage.mirror import sever
 from streamfs.gateway.storage.state import journal_path
 from streamfs.gateway.transport.transport import Transport
-from streamfs.gateway.warm_up import warm_up
 
 _POLL = 0.1  # seconds that is waited for a status at most
 _PATIENCE = 2.0  # seconds for the broker to answer
@@ -54,13 +52,18 @@ def stand_by(settings: Settings, stop: Event, say: Callable[[str], object]) -> b
     """
     if settings.state is None:
         raise SettingsError(f"{settings.file}: state is missing, expected the mirror of the gateway")
-    warm_up(load_model(settings))
+    prepare(settings)
     run, topic = token_hex(8), status_topic(settings.prefix, settings.name)
     transport = watch(settings, run)
     try:
         transport.subscribe([topic])
+        is_standing_by = False
         while not stop.is_set():
-            for message in transport.poll(_POLL):
+            messages = transport.poll(_POLL)
+            if transport.is_subscribed and not is_standing_by:
+                is_standing_by = True
+                say(f"standing by for {settings.name} at {settings.broker.address()}; stop with Ctrl-C")
+            for message in messages:
                 transport.acknowledge(1)
                 status = Status.read(message.payload) if message.topic == topic else None
                 if status is not None and _is_gone(status, settings.state):

@@ -1,12 +1,14 @@
-"""Layout of rows for the neighbour search, and the search in threads."""
+"""Layout of rows for the neighbour search, and the search in threads, or by workers."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.base.processors import n_processors
+from streamfs.base.workers import workers
 from streamfs.data.streams import Integers
 from streamfs.relief._field import Field, Members
 from streamfs.relief._kernels import Measured
@@ -49,29 +51,57 @@ def _sieve(measured: Measured, order: Integers, places: Integers, power: int) ->
 
 def mean_gains(field: Field, voting: Voting, chosen: Integers, n_ends: int) -> Array:
     """Return mean gains of the chosen rows that arrived by each end, (n_ends, n_features); 0 if none counts."""
-    n_chunks = -(-len(chosen) // CHUNK)
-    gains = np.zeros((n_chunks, n_ends, len(field.measured.spans)))
-    n_used = np.zeros((n_chunks, n_ends), np.int64)
-
-    def run(first: int, step: int) -> None:
-        search(field, voting, make_lists(field, voting), chosen, first, step, gains, n_used)
-
-    in_threads(run, len(chosen) * len(field.measured.values))
+    shape = -(-len(chosen) // CHUNK), n_ends, len(field.measured.spans)
+    n_pairs = len(chosen) * len(field.measured.values)
+    gains, n_used = _of_chunks(partial(_search_rows, field, voting, chosen), shape, n_pairs)
     return np.asarray(gains.sum(axis=0) / np.maximum(1, n_used.sum(axis=0))[:, np.newaxis])
 
 
 def mean_probe_gains(field: Field, voting: Voting, probes: Measured) -> Array:
     """Return the mean gain of each extra feature over all rows, shape (n_probes,); 0 if no row counts."""
     n_rows, n_probes = probes.values.shape
-    n_chunks = -(-n_rows // CHUNK)
-    gains, n_used = np.zeros((n_chunks, n_probes)), np.zeros(n_chunks, np.int64)
-
-    def run(first: int, step: int) -> None:
-        scratch = make_probe_scratch(n_rows, n_probes)
-        search_probes(field, voting, probes, scratch, np.arange(n_rows), first, step, gains, n_used)
-
-    in_threads(run, n_rows**2)
+    shape = -(-n_rows // CHUNK), n_probes
+    gains, n_used = _of_chunks(partial(_search_probes, field, voting, probes), shape, n_rows**2)
     return np.asarray(gains.sum(axis=0) / max(1, n_used.sum()))
+
+
+Search = Callable[[int, int, Array, Integers], None]
+"""Does every step-th chunk from a first one on, of arrays with a row for each chunk."""
+
+
+def _search_rows(
+    field: Field, voting: Voting, chosen: Integers, first: int, step: int, gains: Array, n_used: Integers
+) -> None:
+    search(field, voting, make_lists(field, voting), chosen, first, step, gains, n_used)
+
+
+def _search_probes(
+    field: Field, voting: Voting, probes: Measured, first: int, step: int, gains: Array, n_used: Integers
+) -> None:
+    n_rows, n_probes = probes.values.shape
+    scratch = make_probe_scratch(n_rows, n_probes)
+    search_probes(field, voting, probes, scratch, np.arange(n_rows), first, step, gains, n_used)
+
+
+def _of_chunks(run: Search, shape: tuple[int, ...], n_pairs: int) -> tuple[Array, Integers]:
+    """Return the gains of all chunks, and the numbers of rows that count, searched in threads or by workers."""
+    gains, n_used = np.zeros(shape), np.zeros(shape[:-1], np.int64)
+    others = workers()
+    if others is None or n_pairs <= FEW_PAIRS:
+        in_threads(lambda first, step: run(first, step, gains, n_used), n_pairs)
+        return gains, n_used
+    n_parts = min(others.n, len(gains))
+    found = others.map(partial(_every, run, shape, n_parts), range(n_parts))
+    for first, part in enumerate(found):
+        gains[first::n_parts], n_used[first::n_parts] = part
+    return gains, n_used
+
+
+def _every(run: Search, shape: tuple[int, ...], step: int, first: int) -> tuple[Array, Integers]:
+    """Return the gains of every step-th chunk from a first one on, and the numbers of rows that count."""
+    gains, n_used = np.zeros(shape), np.zeros(shape[:-1], np.int64)
+    run(first, step, gains, n_used)
+    return gains[first::step], n_used[first::step]
 
 
 def in_threads(run: Callable[[int, int], None], n_pairs: int) -> None:

@@ -64,6 +64,7 @@ ONLY_HERE = {
         "streamfs.cluster.spark.serve",
         "streamfs.cluster.spark.session",
         "streamfs.cluster.spark.sources",
+        "streamfs.cluster.spark.workers",
     },
     "pyarrow": {
         "streamfs.cluster.decisions",

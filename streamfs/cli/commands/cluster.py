@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from streamfs.cli.commands.train import train as train_here
 from streamfs.cli.parameters import FOLDER, MODEL, OLD_FILE, TRUST, example_text
 
 _OUT = click.option("-o", "--out", type=FOLDER, required=True, help="Folder of the job.")
@@ -19,8 +20,22 @@ _PARTITIONS = click.option(
     show_default=True,
     help="Partitions of the state: as many as the largest cluster meant has cores; they cannot be changed later.",
 )
+
+
+def _settings(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """Return Spark's own settings by name."""
+    wrong = [each for each in given if "=" not in each]
+    if wrong:
+        raise click.BadParameter(f"{wrong[0]!r}, expected NAME=VALUE, such as spark.executor.memory=2g")
+    return dict(each.split("=", 1) for each in given)
+
+
 _CONF = click.option(
-    "--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark's own; may be repeated."
+    "--conf",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_settings,
+    help="A setting of Spark's own; may be repeated.",
 )
 
 
@@ -34,10 +49,11 @@ def _of_spark(command: Callable[..., Any]) -> Callable[..., Any]:
     epilog=example_text(
         "streamfs cluster decide rooms.streamfs history/ -o decided/",
         "streamfs cluster run gateway.toml -o followed/",
+        "streamfs cluster train rooms.parquet -o rooms.streamfs --promise 0.9",
     )
 )
 def cluster() -> None:
-    """Decide and follow streams on Apache Spark.
+    """Decide and follow streams on Apache Spark, and train there.
 
     It needs the extra ``cluster``, and Java 17 or newer.
     """
@@ -61,7 +77,7 @@ def decide(model: Path, history: Path, lateness: float, files: int, trust: bool,
     from streamfs.cluster.spark.serve import decide as start
     from streamfs.procedure.procedure import Procedure
 
-    job = Deciding(Procedure.load(model, trust=trust).packed, spark["shards"], lateness, trust)
+    job = Deciding(Procedure.load(model, trust=trust).packed, spark["shards"], lateness, trust=trust)
     query = start(
         _session(spark), history, spark["out"], job, n_partitions=spark["partitions"], files_at_once=files
     )
@@ -119,10 +135,36 @@ def run(
     query.stop()
 
 
+@cluster.command(
+    epilog=example_text(
+        "streamfs cluster train rooms.parquet -o rooms.streamfs --promise 0.9 --master spark://head:7077",
+    )
+)
+@_MASTER
+@_CONF
+def train(master: str, conf: dict[str, str], **options: Any) -> None:
+    """Train as `streamfs train` does, with the same result; parts of the work are done by Spark's tasks.
+
+    These are: the features of streams, Relief's weights, and what a promise's search has to know of each subset
+    of features. The streams are read here.
+    """
+    from streamfs.base.workers import working_with
+    from streamfs.cluster.spark.session import session
+    from streamfs.cluster.spark.workers import SparkWorkers
+
+    training = train_here.callback
+    with working_with(SparkWorkers(session(master, conf))):
+        if training is not None:
+            training(**options)
+
+
+train.params[:0] = train_here.params
+
+
 def _session(spark: dict[str, Any]) -> Any:
     from streamfs.cluster.spark.session import session
 
-    return session(spark["master"], dict(each.split("=", 1) for each in spark["conf"]))
+    return session(spark["master"], spark["conf"])
 
 
 def _following(path: Path, out: Path, n_shards: int) -> tuple[Any, Any]:
@@ -136,7 +178,8 @@ def _following(path: Path, out: Path, n_shards: int) -> tuple[Any, Any]:
     found = read_settings(path)
     model = load_model(found)
     bindings = found.bindings(model.channels)
-    return found, Following.of(model.packed, n_shards, bindings, found, begun(out) or time())
+    job = Following.of(model.packed, n_shards, bindings, found, begun(out) or time(), trust=found.trust)
+    return found, job
 
 
 def _publisher(found: Any) -> Callable[..., None]:

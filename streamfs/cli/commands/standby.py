@@ -27,7 +27,6 @@ def standby(settings: Path, as_json: bool) -> None:
     found, stop = read_settings(settings), threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    console.say(f"standing by for {found.name} at {found.broker.address()}; stop with Ctrl-C")
     if not stand_by(found, stop, console.say):
         return
     announce = lambda decision: console.print_decision(decision, as_json=as_json)  # noqa: E731

@@ -1,6 +1,7 @@
 """What Spark calls for each shard and batch."""
 
 from collections.abc import Iterator
+from operator import methodcaller
 from secrets import token_hex
 from typing import Any
 
@@ -8,9 +9,7 @@ import orjson
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle, TimerValues
 
-from streamfs.cluster.core_shard import CoreShard
-from streamfs.cluster.engine_shard import EngineShard
-from streamfs.cluster.jobs import Deciding, Following
+from streamfs.cluster.jobs import Deciding, Job
 from streamfs.cluster.keeping import BODY, HEAD, Keeping
 from streamfs.cluster.parcels import RecordParcel, SampleParcel
 from streamfs.gateway.core.effects import Effects
@@ -28,13 +27,16 @@ _NOTHING = dict.fromkeys(column.split()[0] for column in EFFECTS.split(", "))
 
 
 class _Shards(StatefulProcessor):
-    """What both kinds of shards share: nothing but a name for this run of the job."""
+    """The shards of a job; those of one run of it are told from those of another in the same process by a name."""
 
-    def __init__(self) -> None:
-        self._job = token_hex(8)
+    def __init__(self, job: Job) -> None:
+        self._job, self._run = job, token_hex(8)
 
-    def _values(self, handle: StatefulProcessorHandle) -> tuple[Any, Any]:
-        return handle.getValueState("head", HEAD), handle.getValueState("body", BODY)
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Prepare for a partition of a batch."""
+        shards = self._job.shards
+        values = handle.getValueState("head", HEAD), handle.getValueState("body", BODY)
+        self._kept = Keeping(self._run, *values, shards.begin, shards.restore, methodcaller("pack"))
 
     def close(self) -> None:
         """Do nothing: what counts is written."""
@@ -43,25 +45,14 @@ class _Shards(StatefulProcessor):
 class Engines(_Shards):
     """An engine for each shard."""
 
-    def __init__(self, deciding: Deciding) -> None:
-        super().__init__()
-        self._deciding = deciding
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        """Prepare for a partition of a batch."""
-        model, lateness = self._deciding.procedure, self._deciding.lateness
-        self._kept = Keeping(
-            self._job,
-            *self._values(handle),
-            lambda _: EngineShard(model, lateness),
-            lambda _, packed: EngineShard.unpack(packed, model, lateness),
-            EngineShard.pack,
-        )
+    def __init__(self, job: Deciding) -> None:
+        super().__init__(job)
+        self._lateness = job.lateness
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:  # noqa: ARG002, N802
         """Take a shard's parcels of a batch; if there are no samples and nothing is due, leave it as it is."""
         parcels = [SampleParcel(row.shard, row.newest, bytes(row.samples)) for row in rows]
-        now = max(parcel.newest for parcel in parcels) - self._deciding.lateness
+        now = max(parcel.newest for parcel in parcels) - self._lateness
         if now < self._kept.due() and not any(parcel.samples for parcel in parcels):
             return
         shard = self._kept.take(parcels[0].shard)
@@ -72,15 +63,6 @@ class Engines(_Shards):
 
 class Cores(_Shards):
     """A core for each shard."""
-
-    def __init__(self, following: Following) -> None:
-        super().__init__()
-        self._following = following
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        """Prepare for a partition of a batch."""
-        shards = self._following.shards
-        self._kept = Keeping(self._job, *self._values(handle), shards.begin, shards.restore, CoreShard.pack)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:  # noqa: ARG002, N802
         """Take a shard's parcels of a batch."""

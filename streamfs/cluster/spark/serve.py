@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streamfs.cluster.jobs import Deciding, Following, settle
+from streamfs.cluster.jobs import Deciding, Following, Job, settle
 from streamfs.cluster.parcels import STREAM, TIME, divide_samples
 from streamfs.cluster.places import keys_of
 from streamfs.cluster.spark.processors import DECISION, DECISIONS, EFFECTS, PUBLICATION, Cores, Engines
@@ -136,16 +136,14 @@ def follow(
     return _start(effects, out, commit, seconds)
 
 
-def _begin(spark: SparkSession, out: Path, job: Deciding | Following, n_partitions: int) -> tuple[int, ...]:
+def _begin(spark: SparkSession, out: Path, job: Job, n_partitions: int) -> tuple[int, ...]:
     """Prepare a session and a job's folder; return the keys of shards."""
     prepare(spark, n_partitions)
     settle(out, {**job.to_json(), "partitions": n_partitions})
     return keys_of(job.n_shards, n_partitions)
 
 
-def _read(
-    spark: SparkSession, source: Any, job: Deciding | Following, n_partitions: int, most: int, **said: Any
-) -> Any:
+def _read(spark: SparkSession, source: Any, job: Job, n_partitions: int, most: int, **said: Any) -> Any:
     spark.dataSource.register(source)
     known = {"shards": job.n_shards, "channels": job.procedure.channels, "partitions": n_partitions, "most": most}
     return spark.readStream.format(source.name()).option("job", json.dumps(known | said))

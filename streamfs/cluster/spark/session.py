@@ -1,12 +1,22 @@
 """Sessions of Spark, set up for jobs."""
 
 import os
+import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from streamfs.errors import ClusterError
+
 STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+JAVA = 17
+"""The oldest Java that Spark 4 runs on."""
 
 _LOOPBACK = "127.0.0.1"
 
@@ -20,12 +30,22 @@ def session(master: str = "local[2]", settings: Mapping[str, str] | None = None)
         Spark's master: ``local[n]``, n threads of this machine, or an address as ``spark://host:7077``.
     settings : mapping of str to str, optional
         Spark's own settings, which come before those made here.
+
+    Raises
+    ------
+    ClusterError
+        If there is no Java, or an older one than Spark needs, or the master cannot be reached.
     """
+    require_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the setting of that name is not enough
     builder = SparkSession.builder.master(master).appName("streamfs")
     for name, value in {**_usual(master), **(settings or {})}.items():
         builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    try:
+        spark = builder.getOrCreate()
+    except Py4JJavaError as error:
+        reason = str(error.java_exception.getMessage()).splitlines()[0]
+        raise ClusterError(f"Spark cannot begin with master {master}: {reason}") from error
     spark.sparkContext.setLogLevel("ERROR")
     return spark
 
@@ -40,6 +60,21 @@ def prepare(spark: SparkSession, n_partitions: int) -> None:
     }
     for name, value in settings.items():
         spark.conf.set(name, value)
+
+
+def require_java() -> None:
+    """Raise a ClusterError unless there is a Java that Spark runs on."""
+    home = os.environ.get("JAVA_HOME")
+    found = str(Path(home) / "bin" / "java") if home else "java"
+    hint = f"Spark needs version {JAVA} or newer; on Debian, apt-get install openjdk-{JAVA}-jre-headless"
+    where = shutil.which(found)
+    if where is None:
+        named = f"{found} of JAVA_HOME" if home else "java"
+        raise ClusterError(f"{named} is not installed: {hint}")
+    said = subprocess.run([where, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603
+    version = re.search(r'version "(\d+)', said)
+    if version is not None and int(version[1]) < JAVA:
+        raise ClusterError(f"{where} is version {version[1]}: {hint}")
 
 
 def _usual(master: str) -> dict[str, str]:

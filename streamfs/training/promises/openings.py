@@ -1,12 +1,14 @@
 """When channels open: which of them are asked only of streams that are undecided at a later tick."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from feature_extractors.base import Feature
+from streamfs.base.workers import map_parts, workers
 from streamfs.training.promises.policies import opening_at, opens_at_once, quantities_of
+from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.search_and_certify import PromiseTrainer
 from streamfs.training.promises.subset_score import SubsetScore
 from streamfs.training.promises.subset_scorer import OutOfTimeError, SubsetScorer
@@ -56,6 +58,19 @@ def opened_later(trainer: PromiseTrainer, scorer: SubsetScorer, found: SubsetSco
     return search.best()
 
 
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """Scores features whose channels open at some ticks, which may be elsewhere than where they are searched."""
+
+    trainer: PromiseTrainer
+    promise: Promise
+
+    def __call__(self, features: Sequence[Feature]) -> SubsetScore:
+        """Score features by held-out streams."""
+        opened = self.trainer.with_features(features)
+        return opened.evaluate(opened.candidates.proposed, self.promise)
+
+
 @dataclass(eq=False)
 class OpeningSearch:
     """Schedules of quantities, scored as a `scorer` scores subsets, beside the subset that it has `found`."""
@@ -63,9 +78,11 @@ class OpeningSearch:
     trainer: PromiseTrainer
     scorer: SubsetScorer
     found: SubsetScore
-    scores: dict[Schedule, Found] = field(default_factory=dict, init=False)
+    scores: dict[Schedule, SubsetScore] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
+        scouted = self.trainer.scouted if workers() is None else replace(self.trainer.scouted, n_jobs=1)
+        self._opened = Opened(replace(self.trainer, scouted=scouted), self.scorer.promise)
         self._reads = self._features_by_quantity()
         self._moved = list(self._reads)[:MOST]
 
@@ -80,43 +97,45 @@ class OpeningSearch:
 
     def run(self) -> None:
         """Score combinations of two opening ticks; from the best on, move one quantity after the other."""
-        for schedule in self._combinations():
-            self._score(schedule)
+        self._score_all(self._combinations())
         before, best = None, self._best_schedule()
         while best != before:
             before = best
             for quantity in self._moved:
-                for schedule in self._moves(best, quantity):
-                    self._score(schedule)
+                self._score_all(self._moves(best, quantity))
                 best = self._best_schedule()
 
     def best(self) -> Found:
         """Return the best schedule in which something opens later, unless what opens at once is about as good."""
-        at_once = [found for schedule, found in self.scores.items() if _last(schedule) == 1]
-        _, least = max([(self.trainer, self.found), *at_once], key=lambda found: found[1].score)
+        at_once = [score for schedule, score in self.scores.items() if _last(schedule) == 1]
+        least = max([self.found, *at_once], key=lambda found: found.score)
         later = [schedule for schedule in self.scores if _last(schedule) > 1]
         if not later:
             return self.trainer, self.found
-        trainer, score = self.scores[max(later, key=self._worth)]
+        best = max(later, key=self._worth)
+        score = self.scores[best]
         is_better = score.score > least.score + GAIN and score.cost <= DEARER * least.cost
         if is_better and score.chance >= least.chance - LOSS:
-            return trainer, score
+            return self.trainer.with_features(self._features(best)), score
         return self.trainer, self.found
 
-    def _score(self, schedule: Schedule) -> None:
-        """Score a schedule, once; one in which nothing is open at first is left out."""
-        features = self._features(dict(sorted(schedule)))
-        if schedule in self.scores or not any(map(opens_at_once, features)):
-            return
-        self.scorer.require_time()
-        trainer = self.trainer.with_features(features)
-        self.scores[schedule] = trainer, trainer.evaluate(trainer.candidates.proposed, self.scorer.promise)
+    def _score_all(self, schedules: Iterable[Schedule]) -> None:
+        """Score schedules, each once; those in which nothing is open at first are left out."""
+        reads = {schedule: self._features(schedule) for schedule in schedules if schedule not in self.scores}
+        new = {schedule: features for schedule, features in reads.items() if any(map(opens_at_once, features))}
+        for schedule, score in zip(new, map_parts(self._opened, self._in_time(new.values())), strict=True):
+            self.scores[schedule] = score
+
+    def _in_time(self, found: Iterable[Sequence[Feature]]) -> Iterator[Sequence[Feature]]:
+        for features in found:
+            self.scorer.require_time()
+            yield features
 
     def _best_schedule(self) -> Schedule:
         return max(self.scores, key=self._worth)
 
     def _worth(self, schedule: Schedule) -> float:
-        return self.scores[schedule][1].score - TRIFLE * len(schedule)
+        return self.scores[schedule].score - TRIFLE * len(schedule)
 
     def _combinations(self) -> Iterator[Schedule]:
         """Yield all schedules with one or two opening ticks."""
@@ -138,8 +157,9 @@ class OpeningSearch:
     def _within(self, ticks: Sequence[int]) -> list[int]:
         return [tick for tick in ticks if 2 * tick <= max(2, self.trainer.time_limit)]
 
-    def _features(self, opening: dict[str, int]) -> tuple[Feature, ...]:
+    def _features(self, schedule: Schedule) -> tuple[Feature, ...]:
         """Return the features that can be read of quantities, over channels that open at their ticks."""
+        opening = dict(sorted(schedule))
         reads = dict.fromkeys(feature for quantity in opening for feature in self._reads[quantity])
         return tuple(opening_at(feature, opening) for feature in reads if quantities_of(feature) <= opening.keys())
 

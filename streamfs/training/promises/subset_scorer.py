@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import inf
 
 from streamfs.base.progress import Progress, quiet
+from streamfs.base.workers import workers
 from streamfs.errors import TrainingError
 from streamfs.training.promises.held_out import Curves, HeldOut
 from streamfs.training.promises.promise import Promise
@@ -16,8 +18,26 @@ SEARCHING = "searching the cheapest features"
 """The step of which progress is reported; its total is unknown until the end."""
 
 
+AT_ONCE = 4
+"""Subsets for each worker that are scored before it is asked whether the time is over."""
+
+
 class OutOfTimeError(Exception):
     """The time for a search is over."""
+
+
+@dataclass(frozen=True, eq=False)
+class Follower:
+    """Follows held-out streams with some features, which may be elsewhere than where they are searched."""
+
+    held_out: HeldOut
+    free: Sequence[int]
+    starts: Sequence[int]
+
+    def __call__(self, key: Subset) -> Curves:
+        """Return the curves of a subset beside the free features."""
+        curves = self.held_out.curves([*self.free, *key], self.starts)
+        return {start: curve.thinned() for start, curve in curves.items()}
 
 
 @dataclass(eq=False)
@@ -53,19 +73,40 @@ class SubsetScorer:
             self.progress(SEARCHING, len(self.scores), 0)
         return self.scores[key]
 
+    def foresee(self, subsets: Iterable[Subset]) -> None:
+        """Let workers, if there are any, follow held-out streams with subsets at once, before these are scored."""
+        others = workers()
+        if others is None:
+            return
+        new = [key for key in dict.fromkeys(subsets) if key not in self.scores and not self._is_known(key)]
+        for first in range(0, len(new), AT_ONCE * others.n):
+            self.require_time()
+            some = new[first : first + AT_ONCE * others.n]
+            self.curves.update(zip(some, others.map(self._elsewhere, some), strict=True))
+
     def require_time(self) -> None:
         """Raise `OutOfTimeError` if the time is over."""
         if time.monotonic() > self._until:
             raise OutOfTimeError
 
+    @cached_property
+    def _elsewhere(self) -> Follower:
+        return Follower(replace(self.held_out, n_jobs=1), self.free, self.starts)
+
+    def _names(self, key: Subset) -> list[str]:
+        return [self.held_out.table.features[feature].name for feature in key]
+
+    def _is_known(self, key: Subset) -> bool:
+        """Return whether all is known from which the score follows."""
+        return key in self.curves or (self.log is not None and self.log.find(self._names(key)) is not None)
+
     def _score(self, key: Subset) -> SubsetScore:
-        names = [self.held_out.table.features[feature].name for feature in key]
+        names = self._names(key)
         logged = None if self.log is None else self.log.find(names)
         if logged is not None:
             return SubsetScore(key, *logged)
         if key not in self.curves:
-            curves = self.held_out.curves([*self.free, *key], self.starts)
-            self.curves[key] = {start: curve.thinned() for start, curve in curves.items()}
+            self.curves[key] = Follower(self.held_out, self.free, self.starts)(key)
         found = evaluate_starts(self.curves[key], self.promise, self.n_test, key, self.max_cost)
         if self.log is not None:
             self.log.add(names, found.chance, found.cost, found.shortfall, found.start)

@@ -4,6 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations, cycle
 
+import numpy as np
+
+from feature_extractors.base import Array
 from streamfs.selection.search import Scores, SequentialSearch
 from streamfs.training.promises.channel_groups import FEW, ChannelGroup, ChannelGroups
 from streamfs.training.promises.subset_score import Subset, SubsetScore
@@ -22,7 +25,9 @@ class SubsetSearch:
 
     def score_beside(self, subsets: Iterable[Subset]) -> None:
         """Score some subsets, too, until the time is over; a search goes on from them if they are better."""
+        subsets = [tuple(sorted(subset)) for subset in subsets]
         with suppress(OutOfTimeError):
+            self.scorer.foresee(subsets)
             for subset in subsets:
                 self.scorer.score(subset)
 
@@ -31,8 +36,8 @@ class SubsetSearch:
         n_features = len({feature for group in groups for feature in group})
         if n_features > FEW:
             raise ValueError(f"there are {n_features} features to exhaust, expected at most {FEW}")
-        subsets = (subset for size in range(1, len(groups) + 1) for subset in combinations(groups, size))
-        return self._score_all(map(self._score_together, subsets))
+        choices = (chosen for size in range(1, len(groups) + 1) for chosen in combinations(groups, size))
+        return self._score_all(self.score_each(choices))
 
     def search(
         self, groups: Sequence[ChannelGroup], variants: Mapping[ChannelGroup, Sequence[ChannelGroup]] | None = None
@@ -46,16 +51,18 @@ class SubsetSearch:
         found = self._score_all(self._float(groups))
         while variants:
             exchanges = self._exchanges(self._parts(found.subset, groups), variants)
-            before, found = found, self._score_all(map(self._score_together, exchanges))
+            before, found = found, self._score_all(self.score_each(exchanges))
             if found is before:
                 break
         return found
 
-    def _score_together(self, groups: Sequence[ChannelGroup]) -> SubsetScore:
-        """Score groups together, and remember the groups of the subset."""
-        subset = tuple(sorted({feature for group in groups for feature in group}))
-        self._made_of.setdefault(subset, tuple(groups))
-        return self.scorer.score(subset)
+    def score_each(self, choices: Iterable[Sequence[ChannelGroup]]) -> Iterator[SubsetScore]:
+        """Yield the score of each choice of groups, which are scored together; remember of which groups it is."""
+        choices = [*choices]
+        self.scorer.foresee(map(_joined, choices))
+        for groups in choices:
+            self._made_of.setdefault(_joined(groups), tuple(groups))
+            yield self.scorer.score(_joined(groups))
 
     def _parts(self, subset: Subset, groups: Sequence[ChannelGroup]) -> tuple[ChannelGroup, ...]:
         """Return the groups of a subset; if unknown, what it shares with each group, then single features."""
@@ -79,7 +86,7 @@ class SubsetSearch:
 
         A group that is added first, as it does well alone, may be dear besides others that only do well together.
         """
-        scores = Scores(lambda places: self._score_together([groups[i] for i in places]).score, len(groups))
+        scores = Scores(_GroupScores(self, groups), len(groups))
         for step in SequentialSearch(floating=True, size=len(groups)).steps(scores):
             yield
             if len(step.subset) >= len(self._parts(self.scorer.best.subset, groups)) + PATIENCE:
@@ -98,6 +105,30 @@ class SubsetSearch:
             for other in variants.get(group, ()):
                 if other not in groups:
                     yield (*before, other, *after)
+
+
+class _GroupScores:
+    """Scores of choices of groups, given by their places, for a sequential search."""
+
+    def __init__(self, search: SubsetSearch, groups: Sequence[ChannelGroup]) -> None:
+        self._search, self._groups = search, groups
+
+    def __call__(self, subset: Sequence[int]) -> float:
+        return float(self._scores([subset])[0])
+
+    def with_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
+        return self._scores([tuple(sorted((*subset, place))) for place in features])
+
+    def without_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
+        return self._scores([tuple(sorted({*subset} - {place})) for place in features])
+
+    def _scores(self, choices: Sequence[Sequence[int]]) -> Array:
+        groups = ([self._groups[place] for place in chosen] for chosen in choices)
+        return np.array([found.score for found in self._search.score_each(groups)])
+
+
+def _joined(groups: Sequence[ChannelGroup]) -> Subset:
+    return tuple(sorted({feature for group in groups for feature in group}))
 
 
 def search_in_turns(search: SubsetSearch, ways: Sequence[ChannelGroups]) -> None:

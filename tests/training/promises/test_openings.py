@@ -4,10 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from helpers.elsewhere import Elsewhere
 from helpers.training_options import grouped
 
 import feature_extractors as fx
 from streamfs import StreamSet, evaluate, train_promised
+from streamfs.base.workers import working_with
 from streamfs.costs.pricing import Pricing
 from streamfs.costs.rates import COUNTED, orders_by
 from streamfs.evaluation.model_card import markdown
@@ -127,3 +129,14 @@ def test_a_gain_below_the_margin_changes_nothing(streams, monkeypatch):
 def test_each_node_hears_an_order_a_tick_at_which_something_opens():
     channels = ["a.x", "b.x@from:3", "a.y@from:3", "a.z@from:3", "a.w@from:5"]
     assert orders_by(channels, 6).tolist() == [0, 0, 2, 2, 3, 3]
+
+
+def test_the_same_model_is_found_wherever_subsets_are_scored(streams, procedure, tmp_path):
+    log, others = tmp_path / "scores.jsonl", Elsewhere()
+    with working_with(others):
+        found = promised(streams, resume=log)
+        known = len(others.functions)
+        again = promised(streams, resume=log)
+    assert found.packed == again.packed == procedure.packed
+    assert {"Follower", "Opened"} <= {*others.functions}
+    assert "Follower" not in others.functions[known:]  # the log has all scores
