@@ -182,7 +182,8 @@ def simulated(accuracy: float, seed: int) -> tuple[Procedure, Callable[[int], It
             yield Decision(f"s{i}", 1, label, sure, tick, tick, reason, i * 60.0 + tick), rng.normal(level, 1, 5)
 
     promise = {"accuracy": accuracy, "completeness": 0.9, "risk": RISK, "threshold": 0.9, "streams": N_CERTIFYING}
-    evidence = {"labelled": N_CERTIFYING, "right": N_CERTIFYING, "cost": 1.0, "ticks": 10.0}
+    right = int(rng.binomial(N_CERTIFYING, accuracy))
+    evidence = {"labelled": N_CERTIFYING, "right": right, "cost": 1.0, "ticks": 10.0}
     about: dict[str, Any] = {
         "promise": promise | evidence,
         "reference": reference_of(procedure, draw(N_CERTIFYING)),

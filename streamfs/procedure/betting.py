@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from feature_extractors.base import Array
-from streamfs.procedure._rank_bets import N_WAYS, SUM, Counts, bet_on_ranks
+from streamfs.procedure._rank_bets import N_WAYS, POWERS, SMALLEST, SUM, Counts, bet_on_ranks
 
 STAKES = (0.05, 0.1, 0.2, 0.4, 0.8)  # small falls need small stakes
 MOST = 1e300  # that a wealth is said to be
@@ -42,11 +42,13 @@ class Bets:
     def add(self, factors: Sequence[float]) -> None:
         """Take the factors by which each way, shape (n_ways,), multiplies what is bet on it."""
         self.n = n = self.n + 1
-        part = 0.5 if n == 1 else 0.5 / (SUM * n * log(n) ** 2)  # of the wealth, bet from now on
+        length = log(n)
+        part = 0.5 if n == 1 else 0.5 / (SUM * n * length * length)  # of the wealth, bet from now on
         each = part / len(factors)
-        wealths = [(wealth + each) * factor for wealth, factor in zip(self.wealths, factors, strict=True)]
-        self.wealth = sum(wealths)
-        self.wealths = wealths if self.wealth < MOST else [min(wealth, MOST) for wealth in wealths]
+        self.wealths = wealths = [(wealth + each) * by for wealth, by in zip(self.wealths, factors, strict=True)]
+        self.wealth = wealth = sum(wealths)
+        if wealth >= MOST:
+            self.wealths = [min(wealth, MOST) for wealth in wealths]
 
     def to_state(self) -> list[Any]:
         """Copy what was bet as plain JSON."""
@@ -103,6 +105,48 @@ class ShareTest:
         self.bets.restore(state[1:])
 
 
+class ErrorTest:
+    """Test of the hypothesis that errors are no more frequent than in a reference: drawn alike, in any order.
+
+    The rank of an outcome among the reference and all outcomes before it, errors first and ties broken at random,
+    is uniform from 0 to 1 if the hypothesis is true; the gambler bets on low ranks.
+
+    Parameters
+    ----------
+    n_right, n_wrong : int
+        Outcomes of the reference.
+
+    Examples
+    --------
+    >>> test = ErrorTest(95, 5)
+    >>> for chance in (0.3, 0.9, 0.1, 0.6, 0.5):
+    ...     test.add(False, chance)
+    >>> test.bets.wealth > 1 / 0.05
+    True
+    """
+
+    def __init__(self, n_right: int, n_wrong: int) -> None:
+        self.bets = Bets(len(POWERS))
+        self._n_wrong, self._n_known = n_wrong, n_right + n_wrong
+        self._n_errors = 0
+
+    def add(self, is_right: bool, chance: float) -> None:
+        """Take an outcome; `chance` is drawn evenly from 0 to 1."""
+        self._n_errors += not is_right
+        n_wrong, n_known = self._n_wrong + self._n_errors, self._n_known + self.bets.n + 1
+        rank = (n_wrong + chance * (n_known - n_wrong) if is_right else chance * n_wrong) / n_known
+        self.bets.add([power * max(rank, SMALLEST) ** (power - 1) for power in POWERS])
+
+    def to_state(self) -> list[Any]:
+        """Copy what was seen as plain JSON."""
+        return [self._n_errors, *self.bets.to_state()]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Restore what `to_state` has copied."""
+        self._n_errors = state[0]
+        self.bets.restore(state[1:])
+
+
 def _logs_of_stakes(stakes: Array, share: float) -> tuple[Array, Array]:
     """Return logarithms of factors of stakes on an event whose share is at most this: if it happens, and else."""
     return np.log1p(stakes / share * (1 - share)), np.log1p(-stakes)
@@ -155,6 +199,7 @@ class RankTests:
         self._seen = np.zeros_like(self._reference)
         self.n: Counts = np.zeros(len(references), dtype=np.int64)
         self._wealths = np.zeros((len(references), N_WAYS))
+        self._at: Counts = np.zeros(len(references), dtype=np.int64)
         self._generator = np.zeros(1, dtype=np.uint64)
         self._held = self._reference, self._reference.sum(axis=1), self._seen, self.n, self._wealths
 
@@ -164,7 +209,8 @@ class RankTests:
         Return a number that no wealth exceeds that has grown.
         """
         self._generator[0] = seed
-        highest: float = bet_on_ranks(*self._held, np.array(at), self._generator)
+        self._at[:] = at
+        highest: float = bet_on_ranks(*self._held, self._at, self._generator)
         return highest * N_WAYS
 
     def wealths(self) -> Array:

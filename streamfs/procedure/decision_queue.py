@@ -54,7 +54,7 @@ class DecisionQueue:
             del recent[next(iter(recent))]
         recent[stream] = time
         now = sorted(recent.values())[(len(recent) - 1) // 2]
-        chance = hash((crc32(stream.encode()), decision.episode)) % ALL  # looks random, and is always the same
+        chance = crc32(stream.encode(), decision.episode)  # looks random, and is always the same
         if chance < self._below:
             ended = time - (decision.tick - self._time_limit - 1) * self._period
             heappush(self._waiting, (ended, chance, time, decision.label is not None, places))

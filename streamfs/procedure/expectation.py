@@ -2,12 +2,20 @@
 
 from typing import Any, NamedTuple
 
+from streamfs.errors import ModelError
 from streamfs.procedure.betting import share_at_least
-from streamfs.procedure.card_schema import PromiseFacts, certified_rule, is_certified, read_held_out, read_promise
+from streamfs.procedure.card_schema import (
+    HeldOutFacts,
+    PromiseFacts,
+    certified_rule,
+    is_certified,
+    read_held_out,
+    read_promise,
+)
 from streamfs.procedure.procedure import Procedure
 
-OF_ACCURACY = 0.5
-"""Part of the risk of a false alarm that labels have."""
+OF_ACCURACY = 0.4
+"""Part of the risk of a false alarm that the test of the accuracy has."""
 
 LEAST = 0.01
 """Least accuracy that is expected."""
@@ -16,7 +24,8 @@ LEAST = 0.01
 class Expectation(NamedTuple):
     """The least accuracy and completeness, whether the accuracy is that of each class, and what labels may risk.
 
-    `has_reference` says whether decisions look as those of the model file's reference.
+    `has_reference` says whether decisions look as those of the model file's reference, of whose labels `right`
+    were right and `wrong` wrong.
     """
 
     accuracy: float
@@ -25,6 +34,8 @@ class Expectation(NamedTuple):
     risk_of_labels: float
     is_promised: bool
     has_reference: bool
+    right: int
+    wrong: int
 
     def to_json(self) -> dict[str, Any]:
         """Return accuracy and completeness as a JSON object, by whether they were promised."""
@@ -53,7 +64,10 @@ def expectation_of(procedure: Procedure, risk: float) -> Expectation | None:
         return None
     completeness = None if is_raised else promise["completeness"]
     per_class = promise.get("per_class")
-    return Expectation(promise["accuracy"], completeness, per_class, risk * OF_ACCURACY, True, not is_raised)
+    labels = _labels(promise, "promise")
+    return Expectation(
+        promise["accuracy"], completeness, per_class, risk * OF_ACCURACY, True, not is_raised, *labels
+    )
 
 
 def _held_out(procedure: Procedure, risk: float) -> Expectation | None:
@@ -61,8 +75,18 @@ def _held_out(procedure: Procedure, risk: float) -> Expectation | None:
     facts = read_held_out(procedure.about.get("held_out"))
     if facts is None or facts.get("stopping") != procedure.rule.to_json():
         return None
-    bound = share_at_least(facts["right"], facts["labelled"] - facts["right"], risk)
-    return Expectation(max(bound, LEAST), None, None, risk, False, True)
+    labels = _labels(facts, "held_out")
+    return Expectation(max(share_at_least(*labels, risk), LEAST), None, None, risk, False, True, *labels)
+
+
+def _labels(facts: PromiseFacts | HeldOutFacts, name: str) -> tuple[int, int]:
+    """Return how many labels were right and wrong."""
+    right, labelled = facts["right"], facts["labelled"]
+    if right > labelled:
+        raise ModelError(
+            f"the model is damaged: {name}.right is {right}, expected at most {name}.labelled, {labelled}"
+        )
+    return right, labelled - right
 
 
 def _is_raised(procedure: Procedure, promise: PromiseFacts) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from feature_extractors.base import Array
 from streamfs.procedure.asked_labels import AskedLabels
-from streamfs.procedure.betting import RankTests, ShareTest, share_at_least
+from streamfs.procedure.betting import ErrorTest, RankTests, ShareTest, share_at_least
 from streamfs.procedure.decision_queue import DecisionQueue
 from streamfs.procedure.expectation import OF_ACCURACY, Expectation, expectation_of
 from streamfs.procedure.group_tests import GroupTests
@@ -24,7 +24,7 @@ RISK = 0.05
 ABSENT = -1
 """Number of the bin of a quantity that a decision does not have."""
 
-_OF_COMPLETENESS = 0.1  # part of the risk; what it and labels leave is for the other quantities
+_OF_COMPLETENESS, _OF_ERRORS = 0.05, 0.2  # parts of the risk; what they and the accuracy leave is for quantities
 _OF_A_PART = "accuracy of "  # a class or a group
 
 
@@ -43,8 +43,10 @@ class Finding(NamedTuple):
 class PromiseMonitor:
     """Tests the promise of a procedure, or what it was trained to do, on its decisions and on later labels.
 
-    Labels are tested against the accuracy that is promised, decisions against the completeness, and each quantity
-    of the decisions (confidence, ticks, label, feature values) against those by which the promise was certified.
+    Labels are tested against the accuracy that is promised, decisions against the completeness. Each quantity of
+    the decisions (confidence, ticks, label, feature values) is tested against those by which the promise was
+    certified, and so are errors, if fewer labels than promised are right: they are noticed long before they prove
+    that the promise is broken.
     All tests may be looked at after every decision, for ever; the probability that any of them rejects where
     nothing has changed is at most the `risk`. A promise whose accuracy or completeness is rejected is withdrawn,
     and in doubt if only the decisions look different, unless labels show that it is kept.
@@ -94,14 +96,17 @@ class PromiseMonitor:
         of_classes = procedure.classes if expected.per_class and not wanted else ()
         risk_of_part = expected.risk_of_labels / (1 + bool(of_classes) + (group_of is not None))
         self._limits = {"accuracy": 1 / risk_of_part, "completeness": 1 / (risk * _OF_COMPLETENESS)}
+        self._limit_of_errors = 1 / (risk * _OF_ERRORS)
         self._limit_of_classes = len(of_classes) / risk_of_part
         self._classes = {label: ShareTest(expected.accuracy) for label in of_classes}
         self._groups = GroupTests(expected.accuracy, risk_of_part)
         self._withdrawn_groups: set[str] = set()
         self._asked = AskedLabels(expected.accuracy, wanted) if wanted else None
         self._accuracy = ShareTest(expected.accuracy) if self._asked is None else self._asked
+        has_errors = expected.has_reference and not wanted
+        self._errors = ErrorTest(expected.right, expected.wrong) if has_errors else None
         self._completeness = None if expected.completeness is None else ShareTest(expected.completeness)
-        self._refer(expected, risk * (1 - OF_ACCURACY - _OF_COMPLETENESS))
+        self._refer(expected, risk * (1 - OF_ACCURACY - _OF_ERRORS - _OF_COMPLETENESS))
         self._n_decisions = 0
         self._queue = DecisionQueue(procedure.time_limit, procedure.period)
 
@@ -210,6 +215,14 @@ class PromiseMonitor:
         elif not accuracy.answered(stream, is_right):
             return
         self._look_at_accuracy(time)
+        errors = self._errors
+        if errors is not None:
+            errors.add(is_right, _chance(f"{stream}/{errors.bets.n}/error"))
+            if (
+                errors.bets.wealth >= self._limit_of_errors
+                and accuracy.n_right < self._expected.accuracy * accuracy.n
+            ):
+                self._note_finding("errors", errors.bets.n, time)
         group = self._group(stream)
         if group is not None and (number := self._groups.add(group, is_right)):
             self._note_finding(f"{_OF_A_PART}{group}", number, time)
@@ -254,6 +267,7 @@ class PromiseMonitor:
             "accuracy": self._accuracy.to_state(),
             "asks": self._asked is not None,
             "completeness": None if self._completeness is None else self._completeness.to_state(),
+            "errors": None if self._errors is None else self._errors.to_state(),
             "ranks": self._ranks.to_state(),
             "groups": self._groups.to_state(),
             "classes": {label: test.to_state() for label, test in self._classes.items()},
@@ -269,6 +283,8 @@ class PromiseMonitor:
             self._accuracy.restore(state["accuracy"])
         if self._completeness is not None:
             self._completeness.restore(state["completeness"])
+        if self._errors is not None and state["errors"] is not None:
+            self._errors.restore(state["errors"])
         self._ranks.restore(state["ranks"])
         self._groups.restore(state["groups"])
         for label, test in self._classes.items():

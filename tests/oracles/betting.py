@@ -3,6 +3,7 @@
 from math import exp, log, prod
 
 STAKES = (0.05, 0.1, 0.2, 0.4, 0.8)
+POWERS = (0.125, 0.25, 0.5)
 
 
 def part(n):
@@ -34,7 +35,17 @@ def rank_wealth(reference, values, chances):
         rank = (greater + chance * equal) / len(known)
         extreme = 2 * min(rank, 1 - rank)
         bet_on = [max(each, 1e-9) for each in (rank, 1 - rank, extreme, 1 - extreme)]
-        factors.append([power * each ** (power - 1) for each in bet_on for power in (0.1, 0.3, 0.6)])
+        factors.append([power * each ** (power - 1) for each in bet_on for power in POWERS])
+    return wealth(factors)
+
+
+def error_wealth(n_right, n_wrong, outcomes, chances):
+    """Bets on low ranks of outcomes among all before them, wrong ones first."""
+    factors = []
+    for i, (is_right, chance) in enumerate(zip(outcomes, chances, strict=True)):
+        known = [False] * n_wrong + [True] * n_right + outcomes[: i + 1]
+        rank = (sum(other < is_right for other in known) + chance * known.count(is_right)) / len(known)
+        factors.append([power * max(rank, 1e-9) ** (power - 1) for power in POWERS])
     return wealth(factors)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from oracles import betting as slow
 
 from streamfs.classifiers._splitmix import uniform
-from streamfs.procedure.betting import RankTests, ShareTest, share_at_least
+from streamfs.procedure.betting import ErrorTest, RankTests, ShareTest, share_at_least
 
 RISK = 0.1
 SHARES = st.floats(0.05, 0.95)
@@ -21,6 +21,19 @@ def test_shares_are_bet_on_as_by_the_slow_twin(outcomes, share):
         test.add(is_right)
     assert (test.bets.n, test.n_right) == (len(outcomes), sum(outcomes))
     expected = slow.share_wealth(outcomes, share) if outcomes else 1.0
+    assert test.bets.wealth == pytest.approx(expected, rel=1e-9)
+
+
+@given(n_right=st.integers(0, 50), n_wrong=st.integers(0, 9), outcomes=st.lists(st.booleans(), max_size=60))
+@settings(max_examples=50)
+def test_errors_are_bet_on_as_by_the_slow_twin(n_right, n_wrong, outcomes):
+    test, chances = ErrorTest(n_right, n_wrong), np.random.default_rng(n_right).random(len(outcomes)).tolist()
+    for number, (is_right, chance) in enumerate(zip(outcomes, chances, strict=True)):
+        if number == n_wrong:
+            test, kept = ErrorTest(n_right, n_wrong), test.to_state()
+            test.restore(kept)
+        test.add(is_right, chance)
+    expected = slow.error_wealth(n_right, n_wrong, outcomes, chances) if outcomes else 1.0
     assert test.bets.wealth == pytest.approx(expected, rel=1e-9)
 
 
@@ -48,6 +61,15 @@ def test_the_bound_of_a_share_is_that_of_the_slow_twin(n_right, n_wrong):
 def test_a_share_that_is_kept_is_rarely_rejected_whenever_one_looks(share):
     rng = np.random.default_rng(1)
     n_rejected = sum(_rejects(ShareTest(share), rng.random(300) < share) for _ in range(200))
+    assert n_rejected <= 200 * RISK + 3 * np.sqrt(200 * RISK)
+
+
+def test_errors_as_those_of_the_reference_are_rarely_rejected_whenever_one_looks():
+    rng = np.random.default_rng(3)
+    n_rejected = 0
+    for share in (0.7, 0.9) * 100:
+        n_right = int(rng.binomial(60, share))
+        n_rejected += _rejects(ErrorTest(n_right, 60 - n_right), rng.random(300) < share, rng.random(300))
     assert n_rejected <= 200 * RISK + 3 * np.sqrt(200 * RISK)
 
 

@@ -41,6 +41,16 @@ def test_what_looks_different_is_in_doubt_until_labels_show_that_it_is_kept():
     assert monitor.status == KEPT
 
 
+def test_more_errors_than_in_the_certificate_are_a_doubt_long_before_the_promise_is_broken():
+    monitor = monitor_of(promised())
+    for number in range(30):
+        monitor.labelled(number % 5 > 1, float(number))
+    assert (monitor.status, [finding.what for finding in monitor.findings]) == (IN_DOUBT, ["errors"])
+    assert monitor.findings[0].number < 30
+    with pytest.raises(ModelError, match=r"promise.right is 91, expected at most promise.labelled, 90"):
+        monitor_of(promised({**PROMISE, "right": 91}))
+
+
 @pytest.mark.parametrize("what", ["accuracy", "completeness"])
 def test_a_share_that_is_not_kept_withdraws_the_promise(what):
     monitor, rng = monitor_of(promised()), np.random.default_rng(1)
@@ -147,7 +157,7 @@ def test_without_a_promise_there_is_doubt_but_nothing_is_withdrawn():
     monitor = PromiseMonitor(held_out(), group_of=lambda stream: stream[:1])
     for number in range(60):
         monitor.labelled(False, float(number), f"a{number}")
-    assert [finding.what for finding in monitor.findings] == ["accuracy", "accuracy of a"]
+    assert [finding.what for finding in monitor.findings] == ["accuracy", "errors", "accuracy of a"]
     assert (monitor.status, monitor.is_withdrawn_for("a1")) == (IN_DOUBT, False)
 
 
@@ -184,7 +194,7 @@ def test_where_all_groups_keep_it_none_is_withdrawn():
         )
         for _ in range(300):
             monitor.labelled(rng.random() < 0.8, 0.0, str(rng.integers(10)))
-        n_found += bool(monitor.findings)
+        n_found += any(finding.what != "errors" for finding in monitor.findings)  # more of which there are
     assert n_found <= 40 * 0.1 + 3 * np.sqrt(40 * 0.1)
 
 

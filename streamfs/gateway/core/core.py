@@ -48,7 +48,7 @@ from streamfs.gateway.messages.publication import Publication
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.promise_monitor import raised
 
-KIND, VERSION = "gateway", 9
+KIND, VERSION = "gateway", 10
 
 COUNTERS = ("evicted", "expired", "reopened", "models", "commands", "unknown_commands", "unbound_streams")
 
