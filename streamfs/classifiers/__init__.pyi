@@ -6,6 +6,7 @@ from .calibration import Calibration as Calibration
 from .classifier import Classifier as Classifier
 from .classifier import FileParts as FileParts
 from .estimator import EstimatorClassifier as EstimatorClassifier
+from .estimator import ProbabilisticModel as ProbabilisticModel
 from .extra_trees import ExtraTreesClassifier as ExtraTreesClassifier
 from .for_river import PrefixClassifier as PrefixClassifier
 from .forest import Forest as Forest

@@ -86,6 +86,11 @@ class CalibratedClassifier(Classifier):
         """Return the base."""
         return self.base
 
+    def frozen(self) -> Classifier:
+        """Return it with a base that nothing trains any more."""
+        base = self.base.frozen()
+        return self if base is self.base else replace(self, base=base)
+
     def learn_one(self, values: Array, label: str) -> bool:
         """Train the base; return whether it was trained."""
         return self.base.learn_one(values, label)

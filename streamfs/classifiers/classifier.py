@@ -150,6 +150,10 @@ class Classifier(ABC):
         """Return it without its calibration; itself if it has none."""
         return self
 
+    def frozen(self) -> "Classifier":
+        """Return it such that nothing trains it any more, as one must be of which something is promised."""
+        return self
+
     def flat_tree(self) -> FlatTree | None:
         """Return the tree that an engine's compiled pass evaluates; None if it is no tree."""
         return None

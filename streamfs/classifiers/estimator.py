@@ -1,15 +1,59 @@
 """scikit-learn's classifiers in a procedure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from inspect import signature
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
+from streamfs.classifiers.classifier import FileParts
 from streamfs.classifiers.pickled import PickledClassifier, shares
-from streamfs.errors import TrainingError
+from streamfs.classifiers.skops_files import packed, unpacked
+from streamfs.errors import ModelError, TrainingError
+
+FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, RuntimeError)
+"""What models raise for rows that they cannot take: networks a RuntimeError."""
+
+
+class ProbabilisticModel(Protocol):
+    """What a classifier of any library has to have to decide in a procedure.
+
+    scikit-learn's classifiers and pipelines have it, and so has the network of `examples/torch_network.py`. If
+    `fit` takes `sample_weight`, the rows of a stream weigh as much as those of any other. A copy is fitted, made
+    by `copy.deepcopy`.
+
+    Attributes
+    ----------
+    classes_ : sequence of str
+        After `fit`, the labels in the order of the columns of `predict_proba`.
+
+    Examples
+    --------
+    >>> from streamfs import StreamSet, train
+    >>> class Nearest:
+    ...     def fit(self, X, y):
+    ...         self.classes_, places = np.unique(y, return_inverse=True)
+    ...         self.means = np.array([np.nanmean(X[places == k], axis=0) for k in range(len(self.classes_))])
+    ...     def predict_proba(self, X):
+    ...         gaps = np.nansum((X[:, None] - self.means) ** 2, axis=2)
+    ...         return 1.0 / (gaps + 1e-9)
+    >>> labels = np.repeat(["calm", "busy"], 30)
+    >>> rng = np.random.default_rng(0)
+    >>> values = rng.normal(np.where(labels == "calm", 0, 2)[:, None, None], 1, (60, 12, 1))
+    >>> procedure = train(StreamSet(values, labels, ["noise"]), features=["mean(noise)"], model=Nearest())
+    >>> procedure.about["held_out"]["labelled"]
+    60
+    """
+
+    classes_: Any
+
+    def fit(self, X: Array, y: npt.NDArray[Any]) -> Any:
+        """Fit to rows of features, shape (n_rows, n_features), NaN where undefined, and their labels."""
+
+    def predict_proba(self, X: Array) -> Array:
+        """Return numbers that are in proportion to probabilities, shape (n_rows, n_classes), none negative."""
 
 
 class EstimatorClassifier(PickledClassifier):
@@ -17,7 +61,7 @@ class EstimatorClassifier(PickledClassifier):
 
     Parameters
     ----------
-    model : estimator
+    model : ProbabilisticModel
         Any classifier or pipeline; it is copied, not changed.
     feature_names : sequence of str
         What the columns of a row are.
@@ -73,14 +117,29 @@ class EstimatorClassifier(PickledClassifier):
         Raises
         ------
         TrainingError
-            If the model cannot be fitted to such rows: many take no NaN.
+            If the model cannot be fitted to such rows: many take no NaN; or if it does not answer as a
+            `ProbabilisticModel` does.
         """
         rows = _finite(values)
         try:
             self.model.fit(rows, np.asarray(labels), **self._weights(sample_weight))
-        except ValueError as error:
+        except FAILURES as error:
             raise TrainingError(self._complaint(rows, error)) from error
+        self._require_answers(rows[:2])
         return self
+
+    def _require_answers(self, rows: Array) -> None:
+        """Raise a TrainingError unless the fitted model has all classes, and states numbers of each."""
+        name, found = type(self.model).__name__, getattr(self.model, "classes_", ())
+        if sorted(map(str, found)) != sorted(self.classes):
+            raise TrainingError(
+                f"classes_ of {name} is {found!r}, expected {', '.join(self.classes)} in any order"
+            )
+        said = np.asarray(self.model.predict_proba(rows))
+        if said.shape != (len(rows), self.n_classes):
+            raise TrainingError(
+                f"predict_proba of {name} returns the shape {said.shape}, expected {(len(rows), self.n_classes)}"
+            )
 
     def probabilities(self, values: Array) -> Array:
         """Return class probabilities, shape (n_rows, n_classes); equal ones if the model fails."""
@@ -90,13 +149,35 @@ class EstimatorClassifier(PickledClassifier):
         places = [list(self.model.classes_).index(label) for label in self.classes]
         try:
             return shares(np.asarray(self.model.predict_proba(rows), dtype=np.float64)[:, places])
-        except ValueError:
+        except FAILURES:
             if len(rows) > 1:
                 return np.concatenate([self.probabilities(row[np.newaxis]) for row in rows])
             self.n_failures += 1
             return shares(np.zeros((1, self.n_classes)))
 
-    def _complaint(self, rows: Array, error: ValueError) -> str:
+    def to_file(self) -> FileParts:
+        """Return its parts of a model file: as skops packs it, with an empty identity, or else pickled."""
+        data = packed(self.model)
+        return super().to_file() if data is None else FileParts({"identity": ""}, {}, {"skops": data})
+
+    @classmethod
+    def from_file(cls, parts: FileParts, feature_names: Sequence[str], classes: Sequence[str]) -> Self:
+        """Read what `to_file` returned; the caller trusts what is pickled."""
+        if parts.header["identity"]:
+            return super().from_file(parts, feature_names, classes)
+        if "skops" not in parts.sealed:
+            raise ModelError("it has no model that skops has packed")
+        model = unpacked(parts.sealed["skops"])
+        if not cls.is_model(model):
+            raise ModelError(f"the packed model is a {type(model).__name__}, expected a {cls.pickled}")
+        return cls(model, feature_names, classes)
+
+    @classmethod
+    def pickled_part(cls, header: Mapping[str, Any]) -> str:
+        """Return the name of the model if it is pickled."""
+        return cls.pickled if header["identity"] else ""
+
+    def _complaint(self, rows: Array, error: Exception) -> str:
         """Return why the model cannot be fitted to rows, and what to do about it."""
         name, undefined = type(self.model).__name__, np.flatnonzero(np.isnan(rows).any(axis=0))
         if not len(undefined):
@@ -110,7 +191,8 @@ class EstimatorClassifier(PickledClassifier):
     def describe(self) -> str:
         """Return a noun phrase for the model card."""
         steps = ", ".join(type(step).__name__ for _, step in self._steps)
-        return f"{steps} of {type(self._steps[-1][1]).__module__.partition('.')[0]}"
+        home = type(self._steps[-1][1]).__module__.partition(".")[0]
+        return f"{steps} of {'your own' if home in ('__main__', 'builtins') else home}"
 
     @property
     def _steps(self) -> Sequence[tuple[str, Any]]:

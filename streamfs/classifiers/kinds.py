@@ -13,6 +13,7 @@ _KINDS: dict[str, str | type[Classifier]] = {
     "forest": "streamfs.classifiers.forest:Forest",
     "boosting": "streamfs.classifiers.boosted_trees:BoostedTrees",
     "river": "streamfs.classifiers.online:OnlineClassifier",
+    "river-frozen": "streamfs.classifiers.online:FrozenOnlineClassifier",
     "neighbours": "streamfs.classifiers.lazy:LazyNeighbors",
     "sklearn": "streamfs.classifiers.estimator:EstimatorClassifier",
     "calibrated": "streamfs.classifiers.calibrated:CalibratedClassifier",

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
+from streamfs.classifiers.classifier import Classifier
 from streamfs.classifiers.pickled import PickledClassifier, shares
 from streamfs.errors import TrainingError
 
@@ -53,11 +54,7 @@ class OnlineClassifier(PickledClassifier):
     model: "RiverClassifier"
 
     def __init__(self, model: "RiverClassifier", feature_names: Sequence[str], classes: Sequence[str]) -> None:
-        if not self.is_model(model):
-            raise TypeError(
-                f"model is a {type(model).__name__}, expected a River classifier, or one of scikit-learn with "
-                "predict_proba"
-            )
+        self.require(model)
         super().__init__(model, feature_names, classes)
         self._of_label: dict[str, Any] = {label: label for label in self.classes}
         if not self.model._multiclass:  # noqa: SLF001 - River's own way to ask
@@ -142,6 +139,15 @@ class OnlineClassifier(PickledClassifier):
 
         return isinstance(model, RiverClassifier)
 
+    @classmethod
+    def require(cls, model: object) -> None:
+        """Raise a TypeError unless it is a River classifier."""
+        if not cls.is_model(model):
+            raise TypeError(
+                f"model is a {type(model).__name__}, expected a River classifier, or another with fit and "
+                "predict_proba"
+            )
+
     def _answer(self, row: Array) -> dict[Any, float]:
         try:
             return self.model.predict_proba_one(self._dict(row))  # type: ignore[no-any-return]
@@ -153,7 +159,11 @@ class OnlineClassifier(PickledClassifier):
         """Return a noun phrase for the model card."""
         return f"{type(self.model).__name__} of River, which goes on learning where labels arrive"
 
-    def dump(self) -> bytes:
+    def frozen(self) -> "FrozenOnlineClassifier":
+        """Return a copy that does not learn while it serves."""
+        return FrozenOnlineClassifier(self.model, self.feature_names, self.classes)
+
+    def dump(self) -> bytes | None:
         """Pickle the model."""
         return pickle.dumps(self.model)
 
@@ -178,3 +188,18 @@ class OnlineClassifier(PickledClassifier):
 
     def _dict(self, row: Array) -> dict[str, float]:
         return {name: x for name, x in zip(self.feature_names, row.tolist(), strict=True) if not isnan(x)}
+
+
+class FrozenOnlineClassifier(OnlineClassifier):
+    """A River classifier that does not learn while it serves: a promise is one of what was tested."""
+
+    word: ClassVar = "river-frozen"
+    learn_one, dump, restore = Classifier.learn_one, Classifier.dump, Classifier.restore
+
+    def frozen(self) -> "FrozenOnlineClassifier":
+        """Return itself."""
+        return self
+
+    def describe(self) -> str:
+        """Return a noun phrase for the model card."""
+        return f"{type(self.model).__name__} of River, which does not learn any more"

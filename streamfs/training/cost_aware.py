@@ -24,8 +24,8 @@ from streamfs.training.ranked import RankedFeatures
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier
-    from sklearn.base import ClassifierMixin as SklearnClassifier
 
+    from streamfs.classifiers.estimator import ProbabilisticModel
     from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
     from streamfs.training.cross_validation import Learn
 
@@ -55,7 +55,7 @@ def train(
     horizon: int | timedelta | None = None,
     select: str | MakeSelector | None = CHANNELS,
     n_features: int | None = None,
-    model: "str | QuerySensitiveNeighbors | RiverClassifier | SklearnClassifier | Learn | None" = None,
+    model: "str | QuerySensitiveNeighbors | RiverClassifier | ProbabilisticModel | Learn | None" = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Procedure:
@@ -98,13 +98,13 @@ def train(
         `positions` and `random_state`. None offers all features to the classifier.
     n_features : int, optional
         How many ranked features to offer; by default chosen by cross-validation over streams.
-    model : str, QuerySensitiveNeighbors, classifier of River or scikit-learn, or callable, optional
+    model : str, QuerySensitiveNeighbors, River classifier, ProbabilisticModel, or callable, optional
         What to fit: ``"extra-trees"``, a forest, the default; ``"c45"``, a tree, the default on ranked or all
         features; ``"boosting"``, gradient boosting of trees; ``"qsfs1"`` or ``"qsfs2"``, neighbours that request
         some channels only while a stream is unusual, as few as can reach the confidence; such neighbours with
-        parameters of your own; a River classifier; a classifier of scikit-learn with `predict_proba`, which takes
-        NaN or has an imputer before it; or a function from a `FeatureTable` to a `Classifier`, given itself or by
-        the name under which `register_learner` was called.
+        parameters of your own; a River classifier; a classifier of scikit-learn, or another `ProbabilisticModel`,
+        which takes NaN or has an imputer before it; or a function from a `FeatureTable` to a `Classifier`, given
+        itself or by the name under which `register_learner` was called.
     seed : int
         Seeds the folds, the probes and the forests.
     progress : callable, optional

@@ -1,8 +1,8 @@
 """Functions that fit a classifier to a table of features; streams, not rows, count."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from streamfs.errors import TrainingError
 from streamfs.relief import position_grid
 from streamfs.training.cross_validation import Learn
 
-if TYPE_CHECKING:
-    from river.base import Classifier as RiverClassifier
+Rows = Callable[[FeatureTable], tuple[Array, Labels, Array]]
+"""Which rows of a table are fitted to: their values, labels and weights, early ticks of all streams first."""
 
 FOREST = "extra-trees"
 
@@ -139,25 +139,26 @@ def forest_rows(table: FeatureTable, time_limit: int) -> tuple[Array, Labels, Ar
     return table.values[streams, ticks - 1], table.labels[streams], 1.0 / np.bincount(streams)[streams]
 
 
-def river_learner(model: "RiverClassifier", points: Integers) -> Learn:
-    """Train a River classifier on some ticks of each stream, all streams' early ticks first."""
+def model_learner(model: Any, rows: Rows) -> Learn:
+    """Fit a classifier of River, or one with the methods of a `ProbabilisticModel`, to rows of a table."""
+    if EstimatorClassifier.is_model(model):
+
+        def learn(table: FeatureTable) -> Classifier:
+            values, labels, weights = rows(table)
+            return EstimatorClassifier(model, table.names, _classes(labels)).learn(
+                values, labels.tolist(), weights
+            )
+
+        return learn
     from streamfs.classifiers.online import OnlineClassifier  # noqa: PLC0415 - River is slow to import
 
-    def learn(table: FeatureTable) -> Classifier:
-        values, labels, _ = rows_at(table, points)
+    OnlineClassifier.require(model)
+
+    def learn_in_order(table: FeatureTable) -> Classifier:
+        values, labels, _ = rows(table)
         return OnlineClassifier(model, table.names, _classes(labels)).learn(values, labels.tolist())
 
-    return learn
-
-
-def estimator_learner(model: Any, points: Integers) -> Learn:
-    """Fit a classifier of scikit-learn to some ticks of each stream, weighted by one over their number."""
-
-    def learn(table: FeatureTable) -> Classifier:
-        values, labels, weights = rows_at(table, points)
-        return EstimatorClassifier(model, table.names, _classes(labels)).learn(values, labels.tolist(), weights)
-
-    return learn
+    return learn_in_order
 
 
 def uncalibrated_learner(learn: Learn) -> Learn:

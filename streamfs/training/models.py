@@ -1,7 +1,9 @@
 """What `train` fits, by name or as given."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +17,11 @@ from streamfs.training.learners import (
     BOOSTING,
     FOREST,
     LEARNERS,
+    Rows,
     boosting_learner,
-    estimator_learner,
     forest_learner,
-    river_learner,
+    model_learner,
+    rows_at,
     tree_learner,
     uncalibrated_learner,
 )
@@ -26,7 +29,8 @@ from streamfs.training.query_sensitive import NAMED, NeighborsLearner, named_nei
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier
-    from sklearn.base import ClassifierMixin as SklearnClassifier
+
+    from streamfs.classifiers.estimator import ProbabilisticModel
 
 TREE = "c45"
 
@@ -44,7 +48,7 @@ MIN_LEAF = 2
 class TrainingModel:
     """What is fitted: its name or itself, the confidence that neighbours must reach, and a seed."""
 
-    model: "str | QuerySensitiveNeighbors | RiverClassifier | SklearnClassifier | Learn"
+    model: "str | QuerySensitiveNeighbors | RiverClassifier | ProbabilisticModel | Learn"
     confidence: float
     seed: int
 
@@ -56,24 +60,14 @@ class TrainingModel:
     def learner(self, n_classes: int, points: Integers, time_limit: int) -> Learn:
         """Return the function that fits it to streams, mostly at the ticks `points`."""
         model = self.model
-        if isinstance(model, str) and model not in MODELS:
-            model = OWN_LEARNERS.get(model) or own_part("streamfs.learners", model) or model
-        if isinstance(model, str) and model not in MODELS:
-            raise ValueError(f"model is {model!r}, expected one of {', '.join(MODELS)}, or a classifier")
-        if isinstance(model, type):
-            raise TypeError(
-                f"model is the class {model.__name__}, expected an instance, such as {model.__name__}()"
-            )
         if isinstance(model, str) and model in NAMED:
             model = named_neighbors(model, self.confidence, n_classes)
         if isinstance(model, QuerySensitiveNeighbors):
             require_reach(model, self.confidence, n_classes)
             return NeighborsLearner(model, points, self.seed)
-        if isinstance(model, str):
+        if isinstance(model, str) and model in LEARNERS:
             return self._named(model, time_limit)
-        if EstimatorClassifier.is_model(model):
-            return estimator_learner(model, points)
-        return uncalibrated_learner(model) if callable(model) else river_learner(model, points)
+        return own_learner(model, MODELS, partial(rows_at, points=points))
 
     def _named(self, model: str, time_limit: int) -> Learn:
         if model == FOREST:
@@ -84,6 +78,23 @@ class TrainingModel:
 def training_positions(n_ticks: int, time_limit: int) -> Integers:
     """Return the ticks at which weights are computed, and of which neighbours store the rows."""
     return np.asarray(position_grid(min(time_limit, n_ticks)))
+
+
+def own_learner(model: object, names: Sequence[str], rows: Rows) -> Learn:
+    """Return what fits a classifier that is given, or that goes by a name of others; `names` are ours.
+
+    A classifier of another library is fitted to `rows`.
+    """
+    found: Any = model
+    if isinstance(model, str):
+        found = OWN_LEARNERS.get(model) or own_part("streamfs.learners", model)
+    if found is None:
+        raise ValueError(f"model is {model!r}, expected one of {', '.join(names)}, or a classifier")
+    if isinstance(found, type):
+        raise TypeError(f"model is the class {found.__name__}, expected an instance, such as {found.__name__}()")
+    if EstimatorClassifier.is_model(found) or not callable(found):
+        return model_learner(found, rows)
+    return uncalibrated_learner(found)
 
 
 def register_learner(name: str, learn: Learn) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.own_classifier import Nearest
 from helpers.peers import require
 from helpers.procedures import labelled_streams
 
@@ -24,6 +25,7 @@ def test_a_section_runs(name, tmp_path, monkeypatch):
     found = labelled_streams(40, 10)
     columns = ["a.level", "b.level", "a.noise", "b.noise"]
     known = {"streams": StreamSet(found.values, found.labels, columns), "X": found.values, "y": found.labels}
+    known["Nearest"] = Nearest
     known["groups"] = np.arange(40) // 2
     known["procedure"] = train(known["streams"], features=["mean(a.level)"])
     for block in BLOCKS[name]:

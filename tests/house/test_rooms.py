@@ -57,7 +57,7 @@ ONLY_HERE = {
         "streamfs.procedure.drift_detectors",
         "streamfs.training.cost_aware",
         "streamfs.training.models",
-        "streamfs.training.learners",
+        "streamfs.training.promises.promised",
     },
     "pyspark": {
         "streamfs.cluster.spark.processors",

@@ -15,9 +15,16 @@ from helpers.procedures import channels_procedure, labelled_streams, mean_proced
 from hypothesis import given
 from hypothesis import strategies as st
 from river.naive_bayes import GaussianNB
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from skops.io import dumps
 
 from streamfs import Costs, Procedure, evaluate, train
 from streamfs.base import container
+from streamfs.classifiers import skops_files
 from streamfs.errors import ModelError, StreamfsError
 
 NAN = float("nan")
@@ -59,6 +66,34 @@ def test_a_river_model_is_unpickled_only_on_trust(river, streams, tmp_path):
 class Bomb:
     def __reduce__(self):
         return (pytest.fail, ("a pickle in an array was loaded",))
+
+
+def test_a_model_of_scikit_learn_needs_trust_only_where_skops_does(streams, tmp_path, monkeypatch):
+    models = make_pipeline(SimpleImputer(), LogisticRegression()), DecisionTreeClassifier()
+    kept, pickled = (train(streams, features=["mean(a.level)"], model=model) for model in models)
+    assert replace(kept).digest == kept.digest
+    kept.save(tmp_path / "m.streamfs")
+    assert (
+        evaluate(Procedure.load(tmp_path / "m.streamfs"), streams).decisions == evaluate(kept, streams).decisions
+    )
+    with pytest.raises(ModelError, match="holds a pickled scikit-learn model"):
+        Procedure.from_packed(pickled.packed)
+    header, arrays, sealed = container.unpack(kept.packed, "model", 2, "it")
+    part = sealed["calibrated.skops"]
+    size = sum(member.file_size for member in zipfile.ZipFile(io.BytesIO(part)).infolist())
+    monkeypatch.setattr(skops_files, "LARGEST", size - 1)
+    for wrong, message in (
+        ({"calibrated.pickle": pickle.dumps(Bomb())}, "it has no model that skops has packed"),
+        ({"calibrated.skops": part[:-9]}, "cannot be restored: File is not a zip file"),
+        (
+            {"calibrated.skops": dumps(models[1].fit([[0.0], [1.0]], ["a", "b"]))},
+            r"Untrusted types .*'sklearn\.tree\._tree\.Tree'",
+        ),
+        ({"calibrated.skops": dumps(StandardScaler())}, "the packed model is a StandardScaler, expected a scikit"),
+        ({"calibrated.skops": part}, f"unpacks to {size} bytes, expected at most {size - 1}"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            Procedure.from_packed(container.pack("model", 2, header, arrays, **wrong))
 
 
 def test_no_array_is_unpickled(tree, tmp_path):

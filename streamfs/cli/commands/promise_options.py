@@ -78,10 +78,24 @@ OF_PROMISE = {"completeness", "per_class", "max_cost", "search", "resume"}
 OF_EITHER = {"risk", "groups", "as_offered", "seconds", "png"}
 """Options that need --promise or --explore."""
 
-FOUND = {"confidence", "n_features", "river", "sklearn"}
+FOUND = {"confidence", "n_features"}
 """Options that --promise and --explore determine themselves."""
 
-FIXED = {*FOUND, "features", "channels", "catalogue", "select", "extrapolation", "as_offered", "seconds", "png"}
+OTHERS = {"river", "sklearn"}
+"""Classifiers of other libraries, which --explore does not explore."""
+
+FIXED = {
+    *FOUND,
+    *OTHERS,
+    "features",
+    "channels",
+    "catalogue",
+    "select",
+    "extrapolation",
+    "as_offered",
+    "seconds",
+    "png",
+}
 """Options that are fixed by a point."""
 
 
@@ -110,7 +124,7 @@ class PromiseOptions:
             need(context, {"explore", "out"} - given)
             refuse(context, "--point, which fixes it", given & (FIXED | OF_PROMISE | {"promise"}))
         elif self.explore is not None:
-            found = OF_PROMISE | FOUND | {"promise", "out"}
+            found = OF_PROMISE | FOUND | OTHERS | {"promise", "out"}
             refuse(context, "--explore, which writes points and not a model", given & found)
         elif self.promise is not None:
             refuse(context, "--promise, which determines it", given & FOUND)

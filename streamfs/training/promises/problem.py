@@ -22,7 +22,18 @@ from streamfs.procedure.procedure import Procedure
 from streamfs.relief import position_grid
 from streamfs.selection.by_name import SELECTORS, MakeSelector
 from streamfs.training.cross_validation import Learn
-from streamfs.training.learners import BOOSTING, FOREST, N_TREES, boosting_learner, forest_learner, tree_learner
+from streamfs.training.learners import (
+    BOOSTING,
+    FOREST,
+    LEARNERS,
+    N_TREES,
+    USUAL_LEARNERS,
+    boosting_learner,
+    forest_learner,
+    forest_rows,
+    tree_learner,
+)
+from streamfs.training.models import TREE, own_learner
 from streamfs.training.promises.candidates import Candidates, Propose
 from streamfs.training.promises.certificate import Certificate
 from streamfs.training.promises.channel_groups import FEW
@@ -93,7 +104,10 @@ class SearchSettings:
 
 @dataclass(frozen=True, eq=False)
 class PromiseProblem:
-    """Streams, features, and all else on which a promised procedure depends, as `train_promised` describes it."""
+    """Streams, features, and all else on which a promised procedure depends, as `train_promised` describes it.
+
+    `own` is the classifier that `learners` names, unless it is one of ours.
+    """
 
     streams: StreamSet
     promise: Promise
@@ -107,6 +121,7 @@ class PromiseProblem:
     search: SearchSettings
     seed: int
     n_jobs: int
+    own: object = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.promise, Promise):
@@ -115,6 +130,8 @@ class PromiseProblem:
             raise ValueError(f"seed is {self.seed!r}, expected a whole number, at least 0")
         if not isinstance(self.n_jobs, Integral) or self.n_jobs == 0:
             raise ValueError(f"n_jobs is {self.n_jobs!r}, expected a whole number of threads, or -1 for all")
+        for name in self.learners:
+            self._learner(name, N_TREES)  # what cannot be fitted is refused before the search
 
     @cached_property
     def split(self) -> TrainTestSplit:
@@ -135,7 +152,7 @@ class PromiseProblem:
             table = tabulate(split.train, candidates.features, self.pricing.max_silence)
             spending = self.pricing.spending(split.train, candidates.features, table.lengths)
         require_episodes(split.train, table.features, table.lengths)
-        scout = FOREST if self.learners[0] == BOOSTING else self.learners[0]  # boosting is slow to fit
+        scout = self.learners[0] if self.learners[0] in USUAL_LEARNERS else FOREST  # others may be slow to fit
         limit = self.time_limit
         scouted = HeldOut(
             table,
@@ -254,7 +271,9 @@ class PromiseProblem:
             return forest_learner(self.min_leaf, self.time_limit, self.seed, n_trees)
         if name == BOOSTING:
             return boosting_learner(self.time_limit, self.seed)
-        return tree_learner(self.min_leaf, self.time_limit)
+        if name == TREE:
+            return tree_learner(self.min_leaf, self.time_limit)
+        return own_learner(self.own, LEARNERS, partial(forest_rows, time_limit=self.time_limit))
 
 
 def starts_of(table: FeatureTable, time_limit: int) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import numpy.typing as npt
 
@@ -18,6 +19,13 @@ from streamfs.training.description import made_with, with_card
 from streamfs.training.learners import LEARNERS, USUAL_LEARNERS
 from streamfs.training.promises.problem import PromiseProblem, SearchSettings
 from streamfs.training.promises.promise import Promise
+from streamfs.training.query_sensitive import NAMED
+
+if TYPE_CHECKING:
+    from river.base import Classifier as RiverClassifier
+
+    from streamfs.classifiers.estimator import ProbabilisticModel
+    from streamfs.training.cross_validation import Learn
 
 
 def train_promised(
@@ -30,7 +38,7 @@ def train_promised(
     time_limit: int | timedelta | None = None,
     horizon: int | timedelta | None = None,
     select: str | MakeSelector | None = "streamrelief",
-    model: str | None = None,
+    model: "str | RiverClassifier | ProbabilisticModel | Learn | None" = None,
     min_leaf: float = 2,
     groups: npt.ArrayLike | None = None,
     search: SearchSettings | None = None,
@@ -59,8 +67,10 @@ def train_promised(
         The time limit, by StreamRelief's name for it.
     select : str or callable, optional
         What ranks the features where they are many, as in `train`. None searches all of them.
-    model : {"c45", "extra-trees", "boosting"}, optional
-        By default whichever of the first two is cheaper.
+    model : {"c45", "extra-trees", "boosting"}, River classifier, ProbabilisticModel, or callable, optional
+        By default whichever of the first two is cheaper. Classifiers and functions are as of `train`; features are
+        then searched with forests. A River classifier does not learn while it serves, since what was tested is
+        what was promised.
     min_leaf : float
         Least number of streams in a leaf of a tree.
     groups : array_like of shape (n_streams,), optional
@@ -137,15 +147,16 @@ def train_promised(
         search,
         seed,
         n_jobs,
+        model,
     )
     about = made_with(seed, streams, [feature.name for feature in features])
     return with_card(problem.procedure(about, progress or quiet), streams, pricing, problem.split.test)
 
 
-def _learners(model: str | None) -> tuple[str, ...]:
-    """Return the models that may keep the promise: one, or all."""
+def _learners(model: object) -> tuple[str, ...]:
+    """Return the names of the models that may keep the promise: of one, or of all."""
     if model is None:
         return USUAL_LEARNERS
-    if not isinstance(model, str) or model not in LEARNERS:
+    if isinstance(model, str) and model in NAMED:
         raise ValueError(f"model is {model!r}, expected one of {', '.join(LEARNERS)} besides a promise")
-    return (model,)
+    return (model if isinstance(model, str) else getattr(model, "__name__", type(model).__name__),)

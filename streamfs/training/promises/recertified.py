@@ -183,7 +183,7 @@ class _Place:
             start, falling = own.ticks[0], falling_of(certified)
             tick, floor = certified.get("patience"), certified.get("floor")
             patience = None if tick is None or floor is None else Patience(tick, floor)
-        classifier = cast("Any", self.procedure.classifier)
+        classifier = cast("Any", self.procedure.classifier.frozen())
         unknown = cast("Any", None)
         model = FittedModel(self.procedure.features, classifier, learner, unknown, start, patience, falling)
         return replace(model, followed=trainer.follow(model, self.problem.split.train))
@@ -205,7 +205,9 @@ class _Place:
 
     def _at_threshold(self, threshold: float, model: FittedModel, about: Mapping[str, Any]) -> Procedure:
         stopping = model.stopping(threshold)
-        moved = replace(self.procedure, confidence=threshold, stopping=stopping, about=dict(about))
+        moved = replace(
+            self.procedure, classifier=model.classifier, confidence=threshold, stopping=stopping, about=dict(about)
+        )
         test = self.problem.split.test
         reference = reference_of(moved, replay_with_values(moved, test))
         others = other_thresholds(follow_priced(moved, test, self.problem.pricing))

@@ -167,7 +167,7 @@ class PromiseTrainer:
         tested, fitted, _ = fit_until_all_tested(
             self._learner(name, start), self.split.train, features, self.pricing.max_silence, kept
         )
-        classifier = cast("Tree | Forest", fitted.calibrated(calibration))
+        classifier = cast("Tree | Forest", fitted.frozen().calibrated(calibration))
         said = followed.calibrated(calibration, classifier.n_classes)
         return FittedModel(tuple(features[i] for i in tested), classifier, name, said, start)
 
@@ -198,8 +198,10 @@ class PromiseTrainer:
         """Return how much more accurate such models are than those fitted to half of the streams, at least 0.
 
         Both are followed on the same held-out streams, and compared where as many are labelled: as many as were
-        promised, or else half.
+        promised, or else half. What such models are is not known of one that others have fitted: then it is 0.
         """
+        if model.learner not in self.learners:
+            return 0.0
         place = {feature.name: i for i, feature in enumerate(self.candidates.features)}
         chosen, held_out = [place[f.name] for f in model.features], self.held_out(model.learner, model.start)
         share = promise.completeness or 0.5
