@@ -24,7 +24,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,9 +37,12 @@ from streamfs import Costs, Procedure, StreamSet, evaluate
 from streamfs.base.optional import load_optional
 from streamfs.classifiers import Forest
 from streamfs.procedure import TickThresholds
-from streamfs.translation.model import Sources, translate
+from streamfs.translation.model import translate
 from streamfs.translation.precision import DOUBLE, FLOAT
 from streamfs.translation.self_test import UNLABELLED
+
+if TYPE_CHECKING:
+    from streamfs.translation.parts import Sources
 
 Array = npt.NDArray[np.float64]
 

@@ -34,10 +34,13 @@ from streamfs.base.optional import load_optional  # noqa: E402
 from streamfs.classifiers import Calibration  # noqa: E402
 from streamfs.errors import StreamfsError  # noqa: E402
 from streamfs.procedure import TickThresholds  # noqa: E402
+from streamfs.procedure.split import SENDS, split  # noqa: E402
 from streamfs.translation import on_node  # noqa: E402
 from streamfs.translation.estimate import terms_of  # noqa: E402
-from streamfs.translation.model import Sources, translate  # noqa: E402
+from streamfs.translation.model import translate  # noqa: E402
+from streamfs.translation.parts import Sources  # noqa: E402
 from streamfs.translation.precision import DOUBLE, FLOAT, Precision  # noqa: E402
+from streamfs.translation.sending import translate_sending  # noqa: E402
 from streamfs.translation.unit import Unit  # noqa: E402
 
 FILE = ROOT / "streamfs/translation/sizes.json"
@@ -124,8 +127,8 @@ def models(n: int, seed: int) -> Iterator[Procedure]:
         yield Procedure(tuple(features.values()), classifier, tuple("tuv"), costs, 0.6, 99, 0.5, stopping=stopping)
 
 
-def covering() -> Iterator[Procedure]:
-    """Make procedures in which each function of the catalogue, of policies and of classifiers occurs."""
+def covering(precision: Precision) -> Iterator[Sources]:
+    """Translate procedures in which each function of the catalogue, of policies and of classifiers occurs."""
     policies = [f"a@{kind}:2" for kind in on_node.POLICIES]
     apart, together = [fx.get(f"last({channel})") for channel in policies], []
     for k, kind in enumerate(fx.KINDS):
@@ -138,18 +141,23 @@ def covering() -> Iterator[Procedure]:
         (together, forest),
         (together[::-1], boosted(forest, np.random.default_rng(0))),
     ):
-        yield Procedure(tuple(features), classifier, tuple("tuv"), Costs(np.ones(len(features))), 0.6, 99, 0.5)
+        costs = Costs(np.ones(len(features)))
+        procedure = Procedure(tuple(features), classifier, tuple("tuv"), costs, 0.6, 99, 0.5)
+        yield translate(procedure, precision=precision)
+    for sends in SENDS:
+        procedure = Procedure((fx.get("mean(a)"),), random_forest(1, 1), tuple("tuv"), Costs([1.0]), 0.6, 99, 0.5)
+        yield translate_sending(procedure, split(procedure, sends), precision=precision)
 
 
 def parts_apart(processor: str, precision: Precision) -> dict[str, tuple[int, int]]:
     """Return the bytes of each function, and of its frame, none being compiled into another."""
     found = {}
-    for procedure in covering():
-        Unit.storage = "__attribute__((noinline))"
-        try:
-            sources = translate(procedure, precision=precision)
-        finally:
-            Unit.storage = "static"
+    Unit.storage = "__attribute__((noinline))"
+    try:
+        texts = list(covering(precision))
+    finally:
+        Unit.storage = "static"
+    for sources in texts:
         got = compiled(processor, whole(sources))
         found |= {part: (got.functions[name], got.frames.get(name, 0)) for part, name in sources.parts.items()}
     return found

@@ -237,8 +237,8 @@ def _applies(kind: Kind, column: str) -> bool:
 
 def _pairs(first: str, second: str) -> bool:
     (column, policy), (other, other_policy) = split_channel(first), split_channel(second)
-    role, dot, quantity = column.rpartition(".")
-    other_role, other_dot, other_quantity = other.rpartition(".")
-    if dot and other_dot:
-        return quantity == other_quantity and role != other_role and policy == other_policy
-    return not (dot or other_dot) and column != other and policy.kind == other_policy.kind
+    quantity, other_quantity = quantity_of(column), quantity_of(other)
+    has_role, other_has_role = quantity != column, other_quantity != other
+    if has_role and other_has_role:
+        return quantity == other_quantity and column != other and policy == other_policy
+    return not (has_role or other_has_role) and column != other and policy.kind == other_policy.kind

@@ -4,7 +4,7 @@ import math
 
 from feature_extractors import _past, _pebay, _welford, _window
 from feature_extractors._window import WINDOW
-from feature_extractors.base import kernel, kind, sized
+from feature_extractors.base import Parameter, kernel, kind, sized
 
 
 @kind("count", 0, sized(1))
@@ -18,6 +18,12 @@ def COUNT(state, inputs, params, t):
 def LAST(state, inputs, params, t):
     """The newest value."""
     return inputs[0]
+
+
+@kind("last", 1, sized(0), (Parameter("lowest"),))
+def LAST_UNLESS_LOWER(state, inputs, params, t):
+    """The newest value; NaN if it is lower than `lowest`, as are codes of what has none."""
+    return inputs[0] if inputs[0] >= params[0] else math.nan
 
 
 @kernel

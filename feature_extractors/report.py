@@ -230,6 +230,18 @@ def from_ticks(view: Callable[[Array], Array], values: Array, first: npt.NDArray
     return np.where(back >= 0, np.take_along_axis(view(asked), np.maximum(back, 0), axis=1), np.nan)
 
 
+def split_column(column: str) -> tuple[str, str]:
+    """Split a column into the role of its node and its name there; one that a node computes has no role.
+
+    Examples
+    --------
+    >>> split_column("a.light"), split_column("humidity"), split_column("quantile(light; q=0.9)")
+    (('a', 'light'), ('', 'humidity'), ('', 'quantile(light; q=0.9)'))
+    """
+    role, dot, name = column.partition(".")
+    return (role, name) if dot and "(" not in role else ("", column)
+
+
 def quantity_of(column: str) -> str:
     """Return the quantity of a column: the part after its role, or the column itself.
 
@@ -238,7 +250,8 @@ def quantity_of(column: str) -> str:
     >>> quantity_of("a.light"), quantity_of("humidity")
     ('light', 'humidity')
     """
-    return column.rpartition(".")[2]
+    role, name = split_column(column)
+    return name.rpartition(".")[2] if role else name
 
 
 def silent_ticks(max_silence: float | None, period: float) -> int | None:

@@ -1,13 +1,15 @@
-"""Nodes that decide by themselves: they run an exported model, and send nothing but its decision."""
+"""Nodes that run an exported model: they send nothing but its decision, or the features that it computes."""
 
 import ctypes
 from collections.abc import Iterable, Sequence
 from math import nan
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import orjson
 
-from sensors_sim.nodes import Node, Transmission
+from sensors_sim.nodes import Array, Node, Transmission
 
 WAIT = -1
 """The answer of a model that goes on; other negative ones are ends without a label."""
@@ -43,10 +45,72 @@ class ExportedModel:
         self._begin(stream)
         return stream
 
-    def take(self, stream: ctypes.Array[ctypes.c_double], readings: Sequence[float]) -> int:
-        """Take the readings of a tick, in the order of columns; return the answer."""
-        answer: int = self._take(stream, (ctypes.c_double * len(readings))(*readings), None)
+    def take(
+        self,
+        stream: ctypes.Array[ctypes.c_double],
+        readings: Sequence[float],
+        written: ctypes.Array[ctypes.c_double] | None = None,
+    ) -> int:
+        """Take the readings of a tick, in the order of columns; return the answer. A model may write more."""
+        answer: int = self._take(stream, (ctypes.c_double * len(readings))(*readings), written)
         return answer
+
+
+class SplitModel:
+    """The node's half of a split model, in double precision, compiled as a shared library on this machine.
+
+    Parameters
+    ----------
+    library : Path
+        The library.
+    columns, channels : sequence of str
+        Those of the model, in its order.
+    n_bytes : int
+        Memory of a stream.
+    name : str
+        Prefix of what the model declares.
+    """
+
+    def __init__(
+        self, library: Path, columns: Sequence[str], channels: Sequence[str], n_bytes: int, name: str = "model"
+    ) -> None:
+        self._exported = ExportedModel(library, columns, (), n_bytes, name)
+        self.columns, self.channels = self._exported.columns, tuple(channels)
+
+    def sent(self, readings: Array) -> dict[str, Array]:
+        """Return what an episode sends of each channel at each tick, given readings of shape (n_ticks, n_columns).
+
+        NaN is no message.
+        """
+        stream, messages = self._exported.begin(), (ctypes.c_double * len(self.channels))()
+        sent = np.empty((len(readings), len(self.channels)))
+        for tick, row in enumerate(readings.tolist()):
+            self._exported.take(stream, row, messages)
+            sent[tick] = messages
+        return dict(zip(self.channels, sent.T, strict=True))
+
+
+class ComputingNode(Node):
+    """A node that computes the channels of a split model, from the tick at which it is asked for them.
+
+    It is made as any `Node`, and then given its model.
+    """
+
+    _model: SplitModel
+
+    def run_model(self, model: SplitModel) -> None:
+        """Compute channels by a model; raise a ValueError if the node lacks a column of it."""
+        self._require(model.columns)
+        self._model = model
+
+    def _sent(self, channel: str, tick: int) -> Array:
+        if channel not in self._model.channels:
+            raise ValueError(f"node {self.name} has no channel {channel}, only {', '.join(self._model.channels)}")
+        readings = np.full((max(self.n_ticks - tick, 0), len(self._model.columns)), nan)
+        for k, column in enumerate(self._model.columns):
+            known = self._columns[column][tick:]
+            readings[: len(known), k] = known
+        return self._model.sent(readings)[channel]
 
 
 class DecidingNode(Node):
@@ -65,9 +129,7 @@ class DecidingNode(Node):
         ValueError
             If the node lacks a column of the model.
         """
-        missing = [column for column in model.columns if column not in self._columns]
-        if missing:
-            raise ValueError(f"node {self.name} has no column {missing[0]!r}, which its model reads")
+        self._require(model.columns)
         self._model, self._stream, self._answer = model, model.begin(), WAIT
 
     @property
@@ -97,3 +159,16 @@ class DecidingNode(Node):
             return []
         self._meter.count(self.name, len(payload))
         return [Transmission("decision", payload, delivered=True)]
+
+
+def node_of(model: ExportedModel | SplitModel | None, *arguments: Any, **options: Any) -> Node:
+    """Make a node that runs a model, or none, from the arguments of `Node`."""
+    if model is None:
+        return Node(*arguments, **options)
+    if isinstance(model, SplitModel):
+        computing = ComputingNode(*arguments, **options)
+        computing.run_model(model)
+        return computing
+    deciding = DecidingNode(*arguments, **options)
+    deciding.run_model(model)
+    return deciding

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from feature_extractors.report import silent_ticks
 from sensors_sim._connection import Connection
 from sensors_sim._control import read_control
-from sensors_sim.deciding import DecidingNode, ExportedModel
+from sensors_sim.deciding import DecidingNode, ExportedModel, SplitModel, node_of
 from sensors_sim.links import Link
 from sensors_sim.nodes import Battery, Node
 from streamfs.costs.energy import Profile
@@ -39,7 +39,8 @@ class Fleet:
     ``foreign_controls`` (for other nodes).
 
     Nodes with one of the `models` decide by themselves, and publish nothing but their decision,
-    ``{"label": label, "time": seconds}``, to ``{prefix}/decision/{node}``.
+    ``{"label": label, "time": seconds}``, to ``{prefix}/decision/{node}``; those with a split one compute its
+    channels.
 
     `readings` are arrays of shape (n_ticks,) by node and column, `period` and `max_silence` are in seconds of
     event time, and `battery_joules` is in the profile's unit. Names must be valid levels of a topic.
@@ -57,7 +58,7 @@ class Fleet:
         prefix: str = "streamfs",
         channels: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
         max_silence: float | None = None,
-        models: Mapping[str, ExportedModel] | None = None,
+        models: Mapping[str, ExportedModel | SplitModel] | None = None,
     ) -> None:
         if not (isfinite(period) and period > 0):
             raise ValueError(f"period is {period}, expected seconds, more than 0")
@@ -72,11 +73,8 @@ class Fleet:
         for name, columns in readings.items():
             for word in (name, *columns):
                 _check_topic_level(word)
-            kind = DecidingNode if name in (models or {}) else Node
-            node = kind(name, columns, self.meter, Battery(capacity), link, max_silence=silence, seed=seed)
-            if models and isinstance(node, DecidingNode):
-                node.run_model(models[name])
-            self._nodes[name] = node
+            model, given = (models or {}).get(name), (name, columns, self.meter, Battery(capacity), link)
+            self._nodes[name] = node_of(model, *given, max_silence=silence, seed=seed)
         self._initial: dict[str, Sequence[str]] = {}
         self._numbers: dict[str, int] = {}  # of the last control message that a node has followed
         self._set_initial_channels(channels)

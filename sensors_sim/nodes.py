@@ -168,11 +168,21 @@ class Node:
                 messages.append(Transmission(channel, payload, bool(schedule.delivered[index])))
         return messages
 
-    def _schedule(self, channel: str, tick: int) -> "_Schedule":
+    def _require(self, columns: Iterable[str]) -> None:
+        """Raise a ValueError unless the node has the columns of its model."""
+        for column in columns:
+            if column not in self._columns:
+                raise ValueError(f"node {self.name} has no column {column!r}, which its model reads")
+
+    def _sent(self, channel: str, tick: int) -> Array:
+        """Return what a channel sends at each tick, if it is asked for from this one on; NaN is nothing."""
         column, policy = split_channel(channel)
         if column not in self._columns:
             raise ValueError(f"node {self.name} has no column {column!r}, only {', '.join(self._columns)}")
-        sent = policy.sent(self._columns[column][tick:], self._max_silence)
+        return policy.sent(self._columns[column][tick:], self._max_silence)
+
+    def _schedule(self, channel: str, tick: int) -> "_Schedule":
+        sent = self._sent(channel, tick)
         rng = np.random.default_rng([self._seed, crc32(self.name.encode()), crc32(channel.encode()), tick])
         return _Schedule(tick, sent, np.isfinite(self._link.deliver(sent, rng)))
 

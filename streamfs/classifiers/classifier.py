@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from streamfs.classifiers._evaluate import Array, Flags, FlatTree
 from streamfs.classifiers._forest import FlatForest
-from streamfs.errors import ModelError
+from streamfs.errors import ModelError, TranslationError
 
 if TYPE_CHECKING:
     from streamfs.classifiers.calibration import Calibration
+    from streamfs.classifiers.crossings import CountedThresholds
 
 HeaderFields = Mapping[str, tuple[tuple[type, ...], str]]
 """Fields of a JSON header by name: their types, and the same in words."""
@@ -123,6 +124,16 @@ class Classifier(ABC):
     def reading(self, features: Sequence[int]) -> "Classifier | None":  # noqa: ARG002 - for subclasses
         """Return it for rows of these features alone, all that it reads among them; None if it must be fitted."""
         return None
+
+    def counting(self, features: Mapping[int, str]) -> "CountedThresholds":  # noqa: ARG002 - for subclasses
+        """Return it for counts of the thresholds that features are above, given their names by their places.
+
+        Raises
+        ------
+        TranslationError
+            If it reads one of these features otherwise than by thresholds.
+        """
+        raise TranslationError(f"it is {self.describe()}, expected a tree or a forest, or to send values")
 
     def require_features(self, n_features: int) -> None:
         """Raise ValueError unless it can read rows of `n_features` features."""

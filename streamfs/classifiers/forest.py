@@ -13,8 +13,10 @@ from streamfs.classifiers._forest import BLOCK, GROUP, WAY, FlatForest, Ways, wr
 from streamfs.classifiers._forest_fields import TABLES, Tables, check_names, check_shares, check_tables
 from streamfs.classifiers.calibration import Calibration, given
 from streamfs.classifiers.classifier import Classifier, FileParts
+from streamfs.classifiers.crossings import CountedThresholds, counted
 from streamfs.classifiers.explanation import forest_votes
 from streamfs.classifiers.forest_text import forest_text
+from streamfs.errors import TranslationError
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +120,16 @@ class Forest(Classifier):
         """Return the forest, uncalibrated, for rows of these features alone, ascending, with all that it tests."""
         places = np.searchsorted(features, self.feature)
         return replace(self, feature=np.where(self.feature < 0, self.feature, places), calibration=None)
+
+    def counting(self, features: Mapping[int, str]) -> CountedThresholds:
+        """Return the forest for counts of thresholds; refuse a calibration that reads one of the features."""
+        clock = -1 if self.calibration is None else self.calibration.clock
+        if clock in features:
+            read = features[clock]
+            raise TranslationError(
+                f"the calibration reads the value of {read}, expected count() or to send values"
+            )
+        return counted(self, features)
 
     def calibrated(self, calibration: Calibration | None) -> Self:
         """Return the same forest with this calibration, or none, in place of its own."""

@@ -1,6 +1,6 @@
 """A fitted decision tree as flat tables, which a model file holds and a gateway evaluates."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -12,8 +12,9 @@ from streamfs.classifiers._evaluate import NODE, WAY, Array, Flags, FlatTree, In
 from streamfs.classifiers._tree_json import FIELDS, check_tables, read_tables
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.classifier import Classifier, FileParts
+from streamfs.classifiers.crossings import CountedThresholds, counted
 from streamfs.classifiers.explanation import tree_path
-from streamfs.errors import ModelError
+from streamfs.errors import ModelError, TranslationError
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +101,14 @@ class Tree(Classifier):
     def features_tested(self) -> tuple[int, ...]:
         """Return the features that the tree tests, ascending."""
         return tuple(np.unique(self.feature[self.feature >= 0]).tolist())
+
+    def counting(self, features: Mapping[int, str]) -> CountedThresholds:
+        """Return the tree for counts of thresholds; refuse nominal tests of the features."""
+        for feature in self.feature[self.nominal].tolist():
+            if feature in features:
+                name = features[feature]
+                raise TranslationError(f"the tree tests {name} for codes, expected thresholds, or to send values")
+        return counted(self, features)
 
     def probabilities(self, X: Array) -> Array:
         """Return the probability of each class for each row; unseen nominal values count as missing."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from feature_extractors.report import Policy, quantity_of, silent_ticks, split_channel
+from feature_extractors.report import Policy, quantity_of, silent_ticks, split_channel, split_column
 from streamfs.gateway.core.conduct import KEPT
 from streamfs.gateway.core.speech import Asked, asked_for
 
@@ -157,8 +157,7 @@ def _wanted(procedure: "Procedure") -> dict[str, dict[str, list[Policy]]]:
     wanted: dict[str, dict[str, list[Policy]]] = defaultdict(lambda: defaultdict(list))
     for channel in procedure.channels:
         column, policy = split_channel(channel)
-        role = column.partition(".")[0] if "." in column else ""
-        wanted[role][column].append(policy)
+        wanted[split_column(column)[0]][column].append(policy)
     return wanted
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.report import split_channel, split_opening
+from feature_extractors.report import split_channel, split_column, split_opening
 from streamfs.costs.costs import MESSAGE_BYTES, price_of
 from streamfs.costs.energy import Profile
 
@@ -101,8 +101,7 @@ COUNTED = Rates(message=1.0, tick=0.0, control=0.0)
 def role_of(channel: str) -> str:
     """Return the role of the node that sends a channel; that of a stream's only node is the empty string."""
     column, _ = split_channel(channel)
-    role, dot, _ = column.partition(".")
-    return role if dot else ""
+    return split_column(column)[0]
 
 
 def orders_by(channels: Iterable[str], n_ticks: int) -> npt.NDArray[np.int64]:

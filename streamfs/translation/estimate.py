@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from streamfs.translation.model import Sources
+from streamfs.translation.parts import Sources
 from streamfs.translation.precision import Precision
 
 _DEEPEST = 4
@@ -79,7 +79,7 @@ def _of(part: str, sizes: Mapping[str, int]) -> int:
 
 def ram_of(sources: Sources, precision: Precision) -> int:
     """Return the bytes that a stream keeps."""
-    return sources.n_reals * precision.dtype().itemsize + 8
+    return sources.n_reals * precision.dtype().itemsize + 4 * sources.n_whole
 
 
 def terms_of(sources: Sources, precision: Precision, sizes: Mapping[str, int]) -> tuple[float, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from string import Template
 from types import MappingProxyType
 
-from streamfs.translation.model import Sources
+from streamfs.translation.parts import Sources
 
 
 @dataclass(frozen=True)

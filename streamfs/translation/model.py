@@ -1,58 +1,28 @@
 """A procedure in C: features, classifier, calibration, stopping rule and report policies, for a node."""
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from math import inf
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import LARGEST
-from feature_extractors.report import Policy, silent_ticks, split_channel
+from feature_extractors.report import split_channel
 from streamfs.classifiers import _calibration, _evaluate, _forest
 from streamfs.classifiers._evaluate import FlatTree
 from streamfs.classifiers._forest import FlatForest
 from streamfs.errors import TranslationError
-from streamfs.procedure.card_schema import is_certified, read_promise
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.stopping import TickThresholds
 from streamfs.translation import on_node
 from streamfs.translation.grids import whole_forest
+from streamfs.translation.parts import NodeParts, Sources, require_name, texts_in_c
 from streamfs.translation.precision import DOUBLE, Precision
-from streamfs.translation.states import STEP, Placed, placed, step_of
 from streamfs.translation.tables import most_pending, packed
-from streamfs.translation.templates import BODY, HEADER
-from streamfs.translation.unit import Unit, wrapped
-from streamfs.translation.values import POINTER, REAL, WHOLE, Array, stored_in, struct_of
+from streamfs.translation.templates import DECIDES, DECISION
+from streamfs.translation.unit import wrapped
+from streamfs.translation.values import REAL, WHOLE, Array, stored_in, struct_of
 
 TABLE = Array(REAL, 2)
-
-_NAME = re.compile(r"[A-Za-z]\w{0,30}")
-
-
-@dataclass(frozen=True)
-class Sources:
-    """The two files of a model in C, and how many numbers a stream keeps.
-
-    Parameters
-    ----------
-    name : str
-        Prefix of all that they declare, and their name without suffix.
-    header, body : str
-        The files' texts.
-    n_reals : int
-        Reals that a stream keeps.
-    parts : mapping of str to str
-        The names in C of the functions in the body, by names that are the same in every model.
-    """
-
-    name: str
-    header: str
-    body: str
-    n_reals: int
-    parts: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 def translate(
@@ -117,101 +87,26 @@ class _Model:
         self._procedure = procedure
         self._name = name
         self._precision = precision
-        self._unit = Unit(precision)
-        self._channels = [split_channel(channel) for channel in procedure.channels]
-        self._columns = columns_of(procedure)
+        self._parts = NodeParts(procedure, procedure.features, precision)
+        self._unit = self._parts.unit
         self._rule = rule_of(procedure)
         self._tables: list[str] = []
-        self._n_reports = 0
         self._resolutions = resolutions
-        unknown = sorted(set(resolutions) - set(self._columns))
+        unknown = sorted(set(resolutions) - set(self._parts.columns))
         if unknown:
             raise TranslationError(f"the model reads no column {unknown[0]!r}, which has a resolution")
 
     def sources(self) -> Sources:
         """Return the files."""
-        procedure = self._procedure
-        seen = [self._seen(*channel) for channel in self._channels]
-        n_values = len(procedure.features)
-        features, n_state = placed(procedure.features, n_values)
-        steps = [self._step(k, feature) for k, feature in enumerate(features)]
-        ask = self._ask()
-        n_reports = self._n_reports
-        n_reals = n_state + n_reports * on_node.REPORT_SIZE
-        body = BODY.format(
-            about=about(procedure),
-            name=self._name,
-            upper=self._name.upper(),
-            functions=self._unit.text(),
-            tables="".join(self._tables),
-            suffix=self._precision.suffix,
-            n_bytes=self._precision.dtype().itemsize,
-            largest=self._literal(self._precision.constants.get("LARGEST", LARGEST)),
-            columns=len(self._columns),
-            channels=len(self._channels),
-            width=max(1, *(len(feature.columns) for feature in procedure.features)),
-            values=n_values,
-            reports=n_reports,
-            report_size=on_node.REPORT_SIZE,
-            state=n_reports * on_node.REPORT_SIZE,
-            n_reals=n_reals,
-            seen="".join(seen),
-            steps="".join(steps),
-            ask=ask,
-            period=self._literal(procedure.period),
-            limit=procedure.time_limit,
-            classes=len(procedure.classes),
-            class_names=_texts(procedure.classes),
-            column_names=_texts(self._columns),
-            **self._thresholds(),
-        )
-        header = HEADER.format(
-            about=about(procedure),
-            name=self._name,
-            upper=self._name.upper(),
-            real=self._precision.text,
-            n_columns=len(self._columns),
-            n_classes=len(procedure.classes),
-            limit=procedure.time_limit,
-            n_reals=n_reals,
-            columns=_listed(self._columns),
-            classes=_listed(procedure.classes),
-            period=f"{procedure.period:g}",
-        )
-        return Sources(self._name, header, body, n_reals, self._unit.parts())
+        procedure, parts = self._procedure, self._parts
+        texts = parts.texts(self._name) | {"ask": self._ask(), "tables": "".join(self._tables)}
+        texts |= {"limit": procedure.time_limit, "begun": f"  stream->answer = {self._name.upper()}_WAIT;\n"}
+        texts |= self._thresholds()
+        classes = {"n_classes": len(procedure.classes), "class_names": texts_in_c(procedure.classes)}
+        return parts.sources(texts | classes, DECISION, DECIDES, "Classes", procedure.classes)
 
     def _literal(self, value: float) -> str:
         return self._precision.literal(value)
-
-    # Report policies
-
-    def _seen(self, column: str, policy: Policy) -> str:
-        """Return the statement that writes what the model sees of a channel."""
-        place = [split_channel(each) for each in self._procedure.channels].index((column, policy))
-        reading = f"readings[{self._columns.index(column)}]"
-        if not policy.holds:
-            return f"  sample[{place}] = reading_of({reading});\n"
-        function = self._unit.entry(on_node.POLICIES[policy.kind], (POINTER, REAL, REAL, REAL))
-        most = longest_silence(self._procedure, policy)
-        report = f"reports + {self._n_reports * on_node.REPORT_SIZE}"
-        self._n_reports += 1
-        arguments = f"{report}, reading_of({reading}), {self._literal(policy.value)}, {self._literal(most)}"
-        return f"  sample[{place}] = {function.name}({arguments});\n"
-
-    # Features
-
-    def _step(self, place: int, found: Placed) -> str:
-        """Return the statements that update a feature."""
-        feature, start, is_updated = found
-        function = self._unit.entry(step_of(feature), STEP, is_updated)
-        inputs = [self._procedure.channels.index(channel) for channel in feature.columns]
-        params = ", ".join(self._literal(value) for value in feature.params.values()) or self._literal(0.0)
-        given = "".join(f"    inputs[{k}] = sample[{channel}];\n" for k, channel in enumerate(inputs))
-        known = " && ".join(f"is_reading(inputs[{k}])" for k in range(len(inputs)))
-        call = f"values[{place}] = {function.name}(values + {start}, inputs, params, seconds);"
-        guarded = f"    if ({known}) {{\n      {call}\n    }}\n" if known else f"    {call}\n"
-        name = _commented(feature.name)
-        return f"  {{ /* {name} */\n    static const real params[] = {{{params}}};\n{given}{guarded}  }}\n"
 
     # Classifier
 
@@ -330,49 +225,3 @@ class _Model:
             "levels": ", ".join(map(self._literal, self._rule.levels)),
             "floors": ", ".join(map(self._literal, self._rule.floors)),
         }
-
-
-def about(procedure: Procedure) -> str:
-    """Return what a file says of its model: its digest, and what is certified."""
-    promise = read_promise(procedure.about.get("promise"))
-    if promise is None or not is_certified(procedure.rule, promise):
-        return f"model {procedure.digest}, by streamfs"
-    completeness = promise["completeness"] or 0.0
-    return (
-        f"model {procedure.digest}, by streamfs\n"
-        f"   certified: accuracy at least {promise['accuracy']:g}, completeness at least {completeness:g}"
-    )
-
-
-def longest_silence(procedure: Procedure, policy: Policy) -> float:
-    """Return the ticks after which a value of a report policy is no longer held."""
-    silence = silent_ticks(procedure.max_silence, procedure.period)
-    most = inf if silence is None else float(silence)
-    return max(most, policy.value) if policy.kind in ("every", "mean") else most
-
-
-def require_name(name: str) -> None:
-    """Raise a ValueError if a name cannot be that of a model in C."""
-    if not _NAME.fullmatch(name):
-        raise ValueError(f"name is {name!r}, expected a letter, and up to 30 letters, digits and underscores")
-
-
-def _texts(texts: Sequence[str]) -> str:
-    return ", ".join(f'"{_escaped(text)}"' for text in texts)
-
-
-def _listed(texts: Sequence[str]) -> str:
-    return "".join(f"   {place}: {_commented(text)}\n" for place, text in enumerate(texts))
-
-
-def _commented(text: str) -> str:
-    """Return a text as it can stand in a comment."""
-    return _escaped(text).replace("*/", "* /").replace("/*", "/ *")
-
-
-def _escaped(text: str) -> str:
-    """Return a text as a literal in C has it: other characters than ASCII's as bytes, and no trigraphs."""
-    plain = [
-        chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}" for byte in text.encode()
-    ]
-    return "".join(plain)

@@ -1,4 +1,4 @@
-"""What a node does besides features and calibration: report policies, and the walk through a forest.
+"""What a node does besides features and calibration: report policies, messages, and the walk through a forest.
 
 It is restricted Python. A policy's state is `REPORT_SIZE` reals, NaN and zeros at first; it returns what the
 model sees at a tick, as `feature_extractors.report.Policy.seen` does for whole streams.
@@ -78,6 +78,27 @@ def mean(report: Any, x: float, value: float, max_silence: float) -> float:
 
 POLICIES = {"delta": delta, "flag": flag, "quantised": quantised, "every": every, "mean": mean}
 """The policies that hold a value, by their kinds."""
+
+
+def message_of(report: Any) -> float:
+    """Return what is sent at the tick that a policy has just seen; NaN if that is nothing."""
+    return report[HELD] if report[LAST] == report[TICK] - 1.0 else math.nan
+
+
+def limited(x: float, lowest: float, undefined: float) -> float:
+    """Return a feature within the limits of what is sent, `lowest` and its negative; or what stands for NaN."""
+    return undefined if math.isnan(x) else min(max(x, lowest), -lowest)
+
+
+def crossed(x: float, levels: Any, undefined: float) -> float:
+    """Return how many of some levels a feature is above; or what stands for NaN."""
+    if math.isnan(x):
+        return undefined
+    n = 0.0
+    for level in levels:
+        if x > level:
+            n += 1.0
+    return n
 
 
 def sum_shares(

@@ -11,7 +11,8 @@ from streamfs.classifiers._forest import FlatForest
 from streamfs.errors import TranslationError
 from streamfs.procedure.procedure import Procedure
 from streamfs.translation import on_node
-from streamfs.translation.model import about, columns_of, longest_silence, rule_of
+from streamfs.translation.model import columns_of, rule_of
+from streamfs.translation.parts import about, longest_silence
 from streamfs.translation.plain import Plain
 from streamfs.translation.precision import DOUBLE, Precision
 from streamfs.translation.self_test import Expected

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from feature_extractors.base import Array
-from streamfs.translation.model import Sources
+from streamfs.translation.parts import Sources
 from streamfs.translation.precision import Precision
 from streamfs.translation.unit import wrapped
 
@@ -39,6 +39,35 @@ def self_test(sources: Sources, precision: Precision, streams: Sequence[Expected
         upper=sources.name.upper(),
         readings=wrapped(readings),
         rows=wrapped(rows),
+        n=len(streams),
+    )
+
+
+class ExpectedMessages(NamedTuple):
+    """A stream's readings, and what a node that computes features is to send of it.
+
+    Parameters
+    ----------
+    readings : ndarray of shape (n_ticks, n_columns)
+        In the order of the model's columns; NaN is a missing reading.
+    messages : ndarray of shape (n_ticks, n_channels)
+        In the order of its channels; NaN is no message.
+    """
+
+    readings: Array
+    messages: Array
+
+
+def messages_test(sources: Sources, precision: Precision, streams: Sequence[ExpectedMessages]) -> str:
+    """Return a program that prints how many streams send what is expected, and fails unless all do."""
+    readings = (precision.literal(x) for stream in streams for x in stream.readings.ravel().tolist())
+    messages = (precision.literal(x) for stream in streams for x in stream.messages.ravel().tolist())
+    return _MESSAGES_PROGRAM.format(
+        name=sources.name,
+        upper=sources.name.upper(),
+        readings=wrapped(readings),
+        messages=wrapped(messages),
+        ticks=wrapped(str(len(stream.readings)) for stream in streams),
         n=len(streams),
     )
 
@@ -83,6 +112,50 @@ int main(void) {{
     }}
   }}
   printf("%d of {n} streams are decided as expected\\n", n_equal);
+  return n_equal == {n} ? 0 : 1;
+}}
+"""
+
+_MESSAGES_PROGRAM = """\
+/* Take recorded streams to the model, and compare what it sends with what streamfs expects. */
+#include "{name}.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const {name}_real readings[] = {{{readings}}};
+
+/* What is sent of each channel at each tick; NAN is nothing. */
+static const {name}_real messages[] = {{{messages}}};
+
+static const int32_t ticks[] = {{{ticks}}};
+
+int main(void) {{
+  {name}_stream stream;
+  const {name}_real *next = readings, *expected = messages;
+  int n_equal = 0;
+  int k, c;
+  for (k = 0; k < {n}; k++) {{
+    int32_t tick, n_other = 0;
+    {name}_begin(&stream);
+    for (tick = 0; tick < ticks[k]; tick++) {{
+      {name}_real sent[{upper}_N_CHANNELS];
+      int32_t n_sent = {name}_take(&stream, next, sent);
+      for (c = 0; c < {upper}_N_CHANNELS; c++) {{
+        n_other += !(sent[c] == expected[c] || (isnan(sent[c]) && isnan(expected[c])));
+        n_sent -= !isnan(expected[c]);
+      }}
+      n_other += n_sent != 0;
+      next += {upper}_N_COLUMNS;
+      expected += {upper}_N_CHANNELS;
+    }}
+    if (n_other == 0) {{
+      n_equal++;
+    }} else {{
+      printf("stream %d: %ld messages differ\\n", k, (long)n_other);
+    }}
+  }}
+  printf("%d of {n} streams send what is expected\\n", n_equal);
   return n_equal == {n} ? 0 : 1;
 }}
 """

@@ -7,12 +7,13 @@ import sys
 
 import numpy as np
 import pytest
-from helpers.random_models import random_procedure, random_tree
+from helpers.random_models import random_forest, random_procedure, random_tree
 
 import feature_extractors as fx
 from streamfs import Costs, Procedure, StreamSet
 from streamfs.classifiers.tree import Tree
 from streamfs.cli.app import main
+from streamfs.procedure.split import split
 
 
 @pytest.fixture
@@ -43,6 +44,34 @@ def test_the_test_of_an_exported_model_passes(tmp_path, model, recorded, precisi
     flags = f"CFLAGS={strict} -fsanitize=address,undefined -fno-sanitize-recover=all"
     made = subprocess.run(["make", "-C", out, flags, "test"], capture_output=True, text=True, check=False)  # noqa: S607
     assert "20 of 20 streams are decided as expected" in made.stdout, made.stderr
+
+
+def test_a_split_model_sends_what_is_expected_and_its_gateway_decides_alike(tmp_path, recorded, capsys):
+    model, out = tmp_path / "rooms.streamfs", tmp_path / "c"
+    procedure = random_procedure(np.random.default_rng(3), random_forest(1, 5))
+    procedure.save(model)
+    main(["export", *map(str, [model, recorded, "-o", out, "--split", "crossings", "--name", "rooms"])])
+    assert {path.name for path in out.iterdir()} == {
+        "rooms.h",
+        "rooms.c",
+        "rooms_gateway.streamfs",
+        "self_test.c",
+        "Makefile",
+    }
+    strict = "-std=c99 -O1 -Wall -Wextra -Werror -pedantic"
+    flags = f"CFLAGS={strict} -fsanitize=address,undefined -fno-sanitize-recover=all"
+    made = subprocess.run(["make", "-C", out, flags, "test"], capture_output=True, text=True, check=False)  # noqa: S607
+    assert "20 of 20 streams send what is expected" in made.stdout, made.stderr
+    assert Procedure.load(out / "rooms_gateway.streamfs").digest == split(procedure).gateway.digest
+    capsys.readouterr()
+    for options, why in (
+        (["--target", "zephyr"], "--split is for --target c, not zephyr"),
+        (["--exact"], "--exact is for models that decide on nodes, not for --split"),
+        (["--split", "values", "--precision", "float"], "the test compares values to the bit"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["export", *map(str, [model, recorded, "-o", out, "--split", "crossings", *options])])
+        assert why in capsys.readouterr().err
 
 
 FOLDERS = {"arduino": "extras", "esphome": "test", "zephyr": "test"}

@@ -34,6 +34,7 @@ FEATURES = tuple(
     for name in (
         "count()",
         "last(a)",
+        "last(a; lowest=0.5)",
         "mean(a)",
         "variance(a)",
         "skewness(a)",
@@ -196,6 +197,7 @@ FEATURES = tuple(
 DEFINITIONS: dict[tuple[str, ...], Callable[..., float]] = {
     ("count",): naive_features.count,
     ("last",): naive_features.last,
+    ("last", "lowest"): naive_features.last_unless_lower,
     ("mean",): naive_features.mean,
     ("variance",): naive_features.variance,
     ("skewness",): naive_features.skewness,

@@ -5,10 +5,11 @@ import subprocess
 
 import numpy as np
 
-from sensors_sim.deciding import ExportedModel
+from sensors_sim.deciding import ExportedModel, SplitModel
 from streamfs.translation.estimate import ram_of
 from streamfs.translation.model import columns_of, translate
 from streamfs.translation.precision import DOUBLE
+from streamfs.translation.sending import translate_sending
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-ffp-contract=off")
 
@@ -54,3 +55,10 @@ def exported_model(folder, procedure):
     compiled(folder, sources.body, sources.name, model_h=sources.header)
     columns, n_bytes = columns_of(procedure), ram_of(sources, DOUBLE)
     return ExportedModel(folder / "model.so", columns, procedure.classes, n_bytes)
+
+
+def split_model(folder, procedure, halves):
+    """Return what a node computes of a split procedure, as simulated nodes run it."""
+    sources = translate_sending(procedure, halves)
+    compiled(folder, sources.body, sources.name, model_h=sources.header)
+    return SplitModel(folder / "model.so", columns_of(procedure), halves.channels, ram_of(sources, DOUBLE))

@@ -1,4 +1,4 @@
-"""A fleet of which half decides by itself, by the model in C, beside the same fleet that a gateway decides.
+"""A fleet of which half runs the model in C, and decides or sends crossings, beside one that a gateway decides.
 
 Run it as ``make demo-node``, or ``PYTHONPATH=.:tests python tests/helpers/demo_node.py --nodes 40``.
 """
@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 from helpers.broker import Broker
-from helpers.compiled_c import exported_model
+from helpers.compiled_c import exported_model, split_model
 
+from sensors_sim.deciding import ExportedModel
 from sensors_sim.fleet import Fleet
 from streamfs import StreamSet, train
 from streamfs.costs.pricing import Pricing
@@ -21,6 +22,7 @@ from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.options import Options, Time
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.transport.transport import Transport
+from streamfs.procedure.split import split
 
 RADIO, PERIOD, N_TICKS, TICK_SECONDS = "cc2420", 1.0, 40, 0.05
 
@@ -36,9 +38,12 @@ def streams_of(n, seed):
 
 
 def run(procedure, streams, models):
-    """Follow nodes by a gateway, but for those with a model; return the fleet and the gateway's decisions."""
-    readings = {name: {"level": rows[:, 0]} for name, rows in zip(streams.names, streams.values, strict=True)}
-    followed = [name for name in streams.names if name not in models]
+    """Follow nodes by a gateway, but for those that decide; return the fleet and the gateway's decisions."""
+    readings = {
+        name: dict(zip(streams.columns, rows.T, strict=True))
+        for name, rows in zip(streams.names, streams.values, strict=True)
+    }
+    followed = [name for name in streams.names if not isinstance(models.get(name), ExportedModel)]
     decisions, stop = {}, threading.Event()
     with Broker() as broker, ThreadPoolExecutor(1) as pool:
         gateway = Gateway(
@@ -50,7 +55,7 @@ def run(procedure, streams, models):
         )
         following = pool.submit(gateway.run, stop, until_decided=True)
         gateway.ready.wait(30.0)
-        fleet = Fleet(readings, PERIOD, RADIO, models=models, max_silence=procedure.max_silence)
+        fleet = Fleet(readings, procedure.period, RADIO, models=models, max_silence=procedure.max_silence)
         fleet.run(broker.host, broker.port, TICK_SECONDS)
         try:
             following.result(timeout=30.0)
@@ -70,9 +75,14 @@ def main(n_nodes):
         model = exported_model(Path(folder), procedure)
         mixed, decided = run(procedure, streams, dict.fromkeys(own, model))
         alone, _ = run(procedure, streams, {})
+    halves, split_streams = split(procedure), streams.take(range(0, len(streams), 2))
+    with tempfile.TemporaryDirectory() as folder:
+        sending = split_model(Path(folder), procedure, halves)
+        crossing, decided_split = run(halves.gateway, split_streams, dict.fromkeys(own, sending))
     lines = [f"{'':34}{'messages':>10}{'joules':>12}"]
     for what, fleet, names in (
         ("half that decides by itself", mixed, own),
+        ("the same, sending crossings", crossing, own),
         ("the same, decided by the gateway", alone, own),
         ("half that the gateway decides", mixed, others),
     ):
@@ -81,8 +91,10 @@ def main(n_nodes):
         lines.append(f"{what:34}{sum(each.messages for each in accounts):10}{joules:12.3g}")
     same = sum(decided.get(name) == offline[name] for name in others)
     same_own = sum(mixed.decided.get(name, "") == offline[name] for name in own)
+    same_split = sum(decided_split.get(name, "") == offline[name] for name in own)
     lines.append(
-        f"decided as offline: {same_own} of {len(own)} by themselves, {same} of {len(others)} by the gateway"
+        f"decided as offline: {same_own} of {len(own)} by themselves, {same_split} by crossings, "
+        f"{same} of {len(others)} by the gateway"
     )
     print("\n".join(lines))  # noqa: T201 - a demo
 

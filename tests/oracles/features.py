@@ -91,6 +91,12 @@ def last(values: Array, times: Array) -> float:
     return float(x[-1]) if len(x) else math.nan
 
 
+def last_unless_lower(values: Array, times: Array, lowest: float) -> float:
+    """Last sample; NaN if it is below a number."""
+    x = last(values, times)
+    return x if x >= lowest else math.nan
+
+
 def mean(values: Array, times: Array) -> float:
     """Arithmetic mean."""
     x = kept(values, times)[0][:, 0]

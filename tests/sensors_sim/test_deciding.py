@@ -5,16 +5,19 @@ from math import inf
 import numpy as np
 import orjson
 import pytest
-from helpers.compiled_c import exported_model
-from helpers.random_models import random_procedure
+from helpers.broker import find_mosquitto
+from helpers.compiled_c import exported_model, split_model
+from helpers.demo_node import run as follow
+from helpers.random_models import random_forest, random_procedure
 
-from sensors_sim.deciding import DecidingNode
+from sensors_sim.deciding import ComputingNode, DecidingNode
 from sensors_sim.nodes import Battery
 from streamfs import StreamSet
 from streamfs.costs.energy_meter import EnergyMeter
 from streamfs.costs.radio_profiles import profile
 from streamfs.evaluation.evaluation import replay
 from streamfs.procedure import TickThresholds
+from streamfs.procedure.split import split
 
 N_TICKS = 14
 
@@ -47,6 +50,31 @@ def test_a_node_sends_its_decision_once_and_pays_for_nothing_else(tmp_path, proc
         assert (tick + 1, orjson.loads(message.payload)["label"]) == (decided[name].tick, decided[name].label)
     assert meter.messages == 40
     assert len({decision.label for decision in decided.values()}) > 1
+
+
+@pytest.mark.mqtt
+@pytest.mark.skipif(find_mosquitto() is None, reason="mosquitto not found: install it to run the MQTT tests")
+def test_a_gateway_decides_by_the_crossings_that_nodes_send(tmp_path):
+    rng = np.random.default_rng(3)
+    forest = random_forest(1, 5, n_trees=8)
+    procedure = random_procedure(rng, forest, "b@delta:0.5", stopping=TickThresholds((1, 3), (0.6, 0.45)))
+    names = [f"n{k}" for k in range(12)]
+    streams = StreamSet(rng.normal(1, 1, (12, N_TICKS, 2)), ["t"] * 12, ("a", "b"), 0.5, names)
+    halves = split(procedure)
+    model = split_model(tmp_path, procedure, halves)
+    fleet, decided = follow(halves.gateway, streams, dict.fromkeys(names, model))
+    offline = {each.stream: each.label for each in replay(procedure, streams)}
+    assert decided == offline
+    assert len(set(offline.values())) > 1
+    everything = sum(each.tick for each in replay(procedure, streams)) * len(halves.channels)
+    assert 0 < fleet.meter.messages < everything
+    node = ComputingNode("n", {"a": np.ones(3)}, EnergyMeter(profile("cc2420")), Battery(inf))
+    with pytest.raises(ValueError, match="node n has no column 'b', which its model reads"):
+        node.run_model(model)
+    node = ComputingNode("n", {"a": np.ones(3), "b": np.ones(2)}, EnergyMeter(profile("cc2420")), Battery(inf))
+    node.run_model(model)
+    with pytest.raises(ValueError, match="node n has no channel a, only "):
+        node.set_channels(["a"], 0)
 
 
 def test_an_empty_battery_sends_no_decision(tmp_path, procedure):

@@ -10,16 +10,20 @@ from streamfs.cli import parameters
 from streamfs.cli.compiled import require_equal
 from streamfs.cli.parameters import FOLDER, JSON, MODEL, TRUST, Parsed, example_text
 from streamfs.cli.recordings import Recordings, recordings
+from streamfs.cli.split_export import require_splitting, split_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from streamfs.data.streams import StreamSet
     from streamfs.procedure.procedure import Procedure
+    from streamfs.translation.parts import Sources
     from streamfs.translation.precision import Precision
     from streamfs.translation.self_test import Expected
 
 PRECISIONS = ("double", "float")
 TARGETS = ("c", "arduino", "esphome", "zephyr", "micropython")
+SENDS = ("values", "crossings")
 MOST_TESTS = 20
 
 
@@ -29,6 +33,7 @@ MOST_TESTS = 20
         "make -C pairs_c test",
         "streamfs export pairs.streamfs -o pairs --name pairs --target arduino",
         "streamfs export pairs.streamfs new.csv --estimate --precision float --exact",
+        "streamfs export rooms.streamfs new.csv -o rooms_c --split crossings",
     )
 )
 @MODEL
@@ -66,6 +71,13 @@ MOST_TESTS = 20
     help="Of the numbers. In double precision the decisions are those of a gateway.  [default: double; float for "
     "arduino and micropython, whose small boards have no other]",
 )
+@click.option(
+    "--split",
+    "sends",
+    type=click.Choice(SENDS),
+    help="Let nodes compute the features, and a gateway decide: nodes send each new value of a feature, or only "
+    "its crossings of the thresholds of a tree or a forest. The gateway's model is written, too.",
+)
 @TRUST
 @JSON
 def export(
@@ -78,6 +90,7 @@ def export(
     name: str,
     target: str,
     precision: str | None,
+    sends: str | None,
     trust: bool,
     as_json: bool,
 ) -> None:
@@ -91,27 +104,45 @@ def export(
     from streamfs.cli import console
     from streamfs.errors import TranslationError
     from streamfs.procedure.procedure import Procedure
+    from streamfs.procedure.split import split
+    from streamfs.translation.model import translate
     from streamfs.translation.precision import DOUBLE, FLOAT
+    from streamfs.translation.sending import translate_sending
 
     _require_use(out, estimate=estimate, exact=exact, streams=streams)
+    if target == "micropython" and resolutions:
+        raise click.UsageError("--resolution is for targets in C")
     parameters.protect_inputs({"MODEL": model, **streams.inputs}, {"--out": out and out / f"{name}.c"})
     console.announce_compiling()
     procedure = Procedure.load(model, trust=trust)
     precision = precision or ("float" if target in ("arduino", "micropython") else "double")
+    if sends is not None:
+        others = {"--exact": exact, "--resolution": bool(resolutions)}
+        require_splitting(
+            target, others, rounds=sends == "values" and precision == "float" and bool(streams.paths)
+        )
     reals = DOUBLE if precision == "double" else FLOAT
-    expected = _expected(procedure, streams, None if exact else MOST_TESTS) if streams.paths else []
+    recorded = _recorded(procedure, streams, None if exact else MOST_TESTS) if streams.paths else None
+    n_tests = 0 if recorded is None else len(recorded)
     try:
-        files, found = _written(procedure, name, target, reals, expected[:MOST_TESTS], resolutions)
-        found |= {"processors": _estimates(procedure, reals)} if estimate else {}
-        if exact:
-            require_equal(procedure, reals, expected, resolutions)
+        if sends is not None:
+            halves = split(procedure, sends)
+            sources = translate_sending(procedure, halves, name, reals)
+            files, found = split_files(procedure, halves, sources, reals, recorded)
+        else:
+            expected = [] if recorded is None else _expected(procedure, recorded)
+            sources = translate(procedure, name, reals, resolutions)
+            files, found = _written(procedure, sources, target, reals, expected[:MOST_TESTS])
+            if exact:
+                require_equal(procedure, reals, expected, resolutions)
+        found |= {"processors": _estimates(sources, reals)} if estimate else {}
     except TranslationError as error:
         raise TranslationError(f"{model}: {error}") from error
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--name") from error
     if out is not None:
         found = {"files": _write(out, files), **found}
-    found |= {"precision": precision, "n_tests": min(len(expected), MOST_TESTS), "n_equal": len(expected) * exact}
+    found |= {"precision": precision, "n_tests": min(n_tests, MOST_TESTS), "n_equal": n_tests * exact}
     if as_json:
         console.print_json(found)
     else:
@@ -144,20 +175,19 @@ def _say(found: dict[str, Any], out: Path | None, test: str | None) -> None:
         )
 
 
-def _write(out: Path, files: dict[str, str]) -> list[str]:
+def _write(out: Path, files: dict[str, str | bytes]) -> list[str]:
     """Write files; return their paths."""
-    for file, text in files.items():
+    for file, content in files.items():
         (out / file).parent.mkdir(parents=True, exist_ok=True)
-        (out / file).write_text(text, encoding="utf-8")
+        (out / file).write_bytes(content.encode() if isinstance(content, str) else content)
     return [str(out / file) for file in files]
 
 
-def _estimates(procedure: "Procedure", reals: "Precision") -> list[dict[str, Any]]:
+def _estimates(sources: "Sources", reals: "Precision") -> list[dict[str, Any]]:
     """Return what a model takes of each processor that has numbers of a precision."""
     from streamfs.translation.estimate import estimate, processors
-    from streamfs.translation.model import translate
 
-    sources, rows = translate(procedure, precision=reals), []
+    rows = []
     for processor in processors(reals):
         found = estimate(sources, reals, processor)
         share = f"{100 * found.error:.0f} %"
@@ -174,47 +204,46 @@ def _estimates(procedure: "Procedure", reals: "Precision") -> list[dict[str, Any
 
 
 def _written(
-    procedure: "Procedure",
-    name: str,
-    target: str,
-    reals: "Precision",
-    expected: "Sequence[Expected]",
-    resolutions: dict[str, float],
-) -> tuple[dict[str, str], dict[str, Any]]:
+    procedure: "Procedure", sources: "Sources", target: str, reals: "Precision", expected: "Sequence[Expected]"
+) -> tuple[dict[str, str | bytes], dict[str, Any]]:
     """Return the files of a target by their paths, and what is known of them."""
+    from streamfs.translation.estimate import ram_of
     from streamfs.translation.layouts import LAYOUTS
-    from streamfs.translation.model import columns_of, require_name, translate
+    from streamfs.translation.model import columns_of
     from streamfs.translation.plain_model import plain_test, translate_plainly
     from streamfs.translation.self_test import makefile, self_test
 
+    name = sources.name
     if target == "micropython":
-        if resolutions:
-            raise click.UsageError("--resolution is for targets in C")
-        require_name(name)
-        files = {f"{name}.py": translate_plainly(procedure, reals)}
-        return files | ({"self_test.py": plain_test(name, expected, reals)} if expected else {}), {}
-    sources, layout = translate(procedure, name, reals, resolutions), LAYOUTS[target]
-    files = layout.files(sources, procedure.period, columns_of(procedure))
+        plain: dict[str, str | bytes] = {f"{name}.py": translate_plainly(procedure, reals)}
+        return plain | ({"self_test.py": plain_test(name, expected, reals)} if expected else {}), {}
+    layout = LAYOUTS[target]
+    files: dict[str, str | bytes] = {**layout.files(sources, procedure.period, columns_of(procedure))}
     if expected:
         files |= {
             f"{layout.test}/self_test.c": self_test(sources, reals, expected),
             f"{layout.test}/Makefile": makefile(name, layout.sources_from_test(name)),
         }
-    return files, {"bytes_a_stream": sources.n_reals * reals.dtype().itemsize + 8, "test": layout.test}
+    return files, {"bytes_a_stream": ram_of(sources, reals), "test": layout.test}
 
 
-def _expected(procedure: "Procedure", streams: Recordings, most: int | None) -> "list[Expected]":
-    """Return the first of some recorded streams, or all, and what is decided of them."""
+def _recorded(procedure: "Procedure", streams: Recordings, most: int | None) -> "StreamSet":
+    """Return the first of some recorded streams, or all."""
     from streamfs.cli import console
-    from streamfs.evaluation.evaluation import replay
     from streamfs.procedure.fits import require_columns
-    from streamfs.translation.model import columns_of
-    from streamfs.translation.self_test import UNLABELLED, Expected
 
     with console.progress() as report, step(report, "reading the streams"):
         recorded = streams.read(procedure.period, labelled=False)
     require_columns(procedure, recorded, streams)
-    recorded = recorded.take(range(len(recorded) if most is None else min(len(recorded), most)))
+    return recorded.take(range(len(recorded) if most is None else min(len(recorded), most)))
+
+
+def _expected(procedure: "Procedure", recorded: "StreamSet") -> "list[Expected]":
+    """Return the readings of recorded streams, and what is decided of them."""
+    from streamfs.evaluation.evaluation import replay
+    from streamfs.translation.model import columns_of
+    from streamfs.translation.self_test import UNLABELLED, Expected
+
     order = [recorded.columns.index(column) for column in columns_of(procedure)]
     decided = {decision.stream: decision for decision in replay(procedure, recorded)}
     opened = recorded.seen_through(procedure.channels, procedure.max_silence).episodes()

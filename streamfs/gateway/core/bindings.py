@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
-from feature_extractors.report import split_channel, split_opening
+from feature_extractors.report import split_channel, split_column, split_opening
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.feeds import Feed, feeds_of
 from streamfs.gateway.core.pairs import MAX_PAIRS, group_pairs
@@ -312,8 +312,8 @@ def sent_as(channel: str) -> str:
 def split_role(channel: str) -> tuple[str, str]:
     """Return a channel's role, empty if it has none, and the channel without it."""
     column, _ = split_channel(channel)
-    role, dot, _ = column.partition(".")
-    if not dot:
+    role, _ = split_column(column)
+    if not role:
         return _ALONE, channel
     quote = '"' if channel.startswith('"') else ""
     return role, quote + channel.removeprefix(f"{quote}{role}.")

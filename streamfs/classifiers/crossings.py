@@ -1,0 +1,41 @@
+"""Trees and forests that read how many of their thresholds a feature is above, in place of its value."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+
+from streamfs.classifiers._evaluate import Array
+
+if TYPE_CHECKING:
+    from streamfs.classifiers.classifier import Classifier
+    from streamfs.classifiers.forest import Forest
+    from streamfs.classifiers.tree import Tree
+
+Tests = TypeVar("Tests", "Forest", "Tree")
+
+
+class CountedThresholds(NamedTuple):
+    """The thresholds with which features are compared, and the classifier that counts them.
+
+    Parameters
+    ----------
+    levels : dict of int to ndarray
+        Thresholds of each feature that is counted, ascending.
+    classifier : Classifier
+        Takes, of these features, how many thresholds are below a value, or NaN, and answers as to the value.
+    """
+
+    levels: dict[int, Array]
+    classifier: "Classifier"
+
+
+def counted(classifier: Tests, features: Collection[int]) -> CountedThresholds:
+    """Count the thresholds of some features of a classifier whose tables have a test a row."""
+    levels, thresholds = dict[int, Array](), classifier.threshold.copy()
+    for feature in features:
+        tests = classifier.feature == feature
+        levels[feature] = np.unique(classifier.threshold[tests])
+        thresholds[tests] = np.searchsorted(levels[feature], classifier.threshold[tests])
+    return CountedThresholds(levels, replace(classifier, threshold=thresholds))
