@@ -1,7 +1,7 @@
 """Completeness, accuracy and cost of a procedure on labelled streams, as the paper defines them."""
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import nan
 from pathlib import Path
@@ -208,7 +208,7 @@ class RecordedEpisode(NamedTuple):
 
 
 def replay_episodes(
-    procedure: Procedure, streams: StreamSet, pause: int | None = None
+    procedure: Procedure, streams: StreamSet, begin_next: Callable[[int, int], int | None] | None = None
 ) -> Iterator[RecordedEpisode]:
     """Push recorded streams through an engine, again and again; yield each episode when it ends.
 
@@ -218,8 +218,9 @@ def replay_episodes(
         The procedure.
     streams : StreamSet
         Recorded streams; one that ends undecided is closed, and its last episode has no decision.
-    pause : int, optional
-        Ticks from a decision to the next episode of the stream; by default there is one episode.
+    begin_next : callable, optional
+        Returns the place of the tick at which a stream's next episode begins, or None if there is none, given the
+        stream's place and that of the first tick after a decision; by default there is one episode.
 
     Raises
     ------
@@ -238,7 +239,8 @@ def replay_episodes(
         for decision in engine.push_batch(names, np.full(len(now), tick * seen.period), seen.values[now, tick]):
             stream = place[decision.stream]
             yield RecordedEpisode(stream, int(begins[stream]), tick + 1, decision)
-            begins[stream] = seen.n_ticks if pause is None else tick + max(pause, 1)
+            following = None if begin_next is None else begin_next(stream, tick + 1)
+            begins[stream] = seen.n_ticks if following is None else max(following, tick + 1)
     for index in np.flatnonzero(begins < seen.lengths):
         yield RecordedEpisode(int(index), int(begins[index]), int(seen.lengths[index]), None)
 

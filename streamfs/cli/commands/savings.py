@@ -51,7 +51,6 @@ def savings(
     from feature_extractors.report import split_channel
     from streamfs.cli import console, device_savings
     from streamfs.data.streams import StreamSet
-    from streamfs.evaluation import evaluation
     from streamfs.gateway.settings.profiles import load_profile, read_profile
     from streamfs.procedure.fits import require_columns
     from streamfs.procedure.procedure import Procedure
@@ -71,10 +70,9 @@ def savings(
             recorded = StreamSet.of_arrays(recording.arrays)
         require_columns(procedure, recorded, streams)
         with step(report, "deciding the streams"):
-            pause = device_savings.pause(procedure, profile, reopen_after)
-            episodes = [*evaluation.replay_episodes(procedure, recorded, pause)]
-        with step(report, "counting the messages"):
-            found = device_savings.savings(procedure, recorded, episodes, profile, recording.messages)
+            found, episodes = device_savings.savings(
+                procedure, recorded, profile, reopen_after, recording.messages
+            )
     rows = [row.to_json(battery_months) for row in found]
     most = max((row.decided / row.days for row in found[:-1] if row.days), default=0.0)
     if reopen_after is not None and device_savings.MESSAGES * most > profile.reach.per_day:

@@ -110,6 +110,12 @@ class Reach(OptionSection):
     corrections: Annotated[
         int, Option("Times in a day that it is asked anew once it has ceased to do what it did", least=0)
     ] = 2
+    wakes: Annotated[
+        float | None,
+        Option(
+            "Seconds after which it reports whatever it was asked, if it cannot be asked for an interval", above=0
+        ),
+    ] = None
     queued: Annotated[bool, Option("Whether its network keeps messages until it hears")] = False
     least_delta: Annotated[float, Option("Least change that it can be asked for", least=0)] = 0.0
     most_delta: Annotated[float, Option("Greatest change", above=0)] = 1e6
