@@ -1,10 +1,10 @@
 """Labels that are asked for: of the decisions whose label would tell the most of the accuracy.
 
 Decisions are drawn with probabilities by which the test then weighs: the label of a decision that is likely wrong
-is asked for more often. A decision whose label was not asked for counts with the share of wrong ones that labels
-have shown at its confidence so far; another with what its label says beyond that, too, divided by the probability
-with which it was asked for. So each counts on average what it would if all were labelled, however wrong the shares
-are.
+is asked for more often. A decision whose label was not asked for counts with the probability of being wrong that
+labels so far have shown at its confidence; another with what its label says beyond that, too, divided by the
+probability with which it was asked for. So each counts on average what it would if all were labelled, whatever the
+former probability is.
 
 See Z. Xu, N. Karampatziakis and P. Mineiro: Active, anytime-valid risk controlling prediction sets. NeurIPS 2024;
 and T. Zrnic and E. Candes: Active statistical inference. ICML 2024.
@@ -15,26 +15,22 @@ from collections.abc import Mapping
 from math import sqrt
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from streamfs.procedure.betting import STAKES, Bets
+from streamfs.procedure.recalibrated import Recalibrated
 
 MOST_WAITING = 1000
 """Decisions that wait for a label that was asked for, and those after them; then it counts as right."""
 
-_N_BINS = 16  # of confidence
-_PRIOR = 4.0  # labels that the confidence is worth
-_LEAST, _MOST = 0.05, 0.5  # shares of wrong labels
-_FLOOR = 0.2  # of the rate, with which each is asked for at least
+_FLOOR = 0.1  # of the rate, with which each is asked for at least
 
 _RIGHT, _WRONG, _ASKED, _UNASKED = range(4)
 
 
 class _Drawn(NamedTuple):
-    """A decision: whether its label was asked for, or is known, and the expected share of wrong ones."""
+    """A decision: how likely it seemed wrong and its label was asked for, and whether it was, or is known."""
 
     stream: str
-    place: int
+    confidence: float
     wrong: float
     probability: float
     state: int
@@ -72,11 +68,11 @@ class AskedLabels:
         self.news: list[tuple[str, bool]] = []
         """Streams whose label is wanted now, or no longer is."""
         self._wrong, self._rate = 1 - share, rate
-        self._most_below = _MOST * (1 / rate - 1)  # how far below 0 a decision may count
+        self._most_below = 1 / rate - 1  # how far below 0 a decision may count
         self._stakes = [stake / (self._wrong + self._most_below) for stake in STAKES]
         self._queue: deque[_Drawn] = deque()
         self._waiting: set[str] = set()
-        self._labels = np.zeros((2, _N_BINS))  # right and wrong ones by confidence
+        self._shown = Recalibrated()  # by the labels
         self._spread = [0.3, 10.0]  # mean standard deviation of what is expected, and its weight
         self._sum, self._n_decisions = 0.0, 0
 
@@ -93,16 +89,13 @@ class AskedLabels:
     def wants(self, stream: str, confidence: float, chance: float) -> bool:
         """Take a decision, and return whether its label is wanted; `chance` is drawn evenly from 0 to 1."""
         self.give_up(stream)
-        place = min(int(confidence * _N_BINS), _N_BINS - 1)
-        n_right, n_wrong = self._labels[:, place].tolist()
-        prior = min(max(1 - confidence, _LEAST), _MOST)
-        wrong = min((_PRIOR * prior + n_wrong) / (_PRIOR + n_right + n_wrong), _MOST)
+        wrong = self._shown.wrong(confidence)
         spread, (mean, weight) = sqrt(wrong * (1 - wrong)), self._spread
         least = max(_FLOOR * self._rate, wrong / (wrong + self._most_below))
         probability = min(max(least, self._rate * spread / mean), 1.0)
         self._spread = [mean + (spread - mean) / (weight + 1), weight + 1]
         is_wanted = bool(chance < probability)
-        self._queue.append(_Drawn(stream, place, wrong, probability, _ASKED if is_wanted else _UNASKED))
+        self._queue.append(_Drawn(stream, confidence, wrong, probability, _ASKED if is_wanted else _UNASKED))
         if is_wanted:
             self._waiting.add(stream)
             self.news.append((stream, True))
@@ -131,7 +124,7 @@ class AskedLabels:
             "right": self.n_right,
             "bets": self.bets.to_state(),
             "queue": [list(each) for each in self._queue],
-            "labels": self._labels.tolist(),
+            "shown": self._shown.to_state(),
             "spread": list(self._spread),
             "sum": self._sum,
             "decisions": self._n_decisions,
@@ -143,7 +136,8 @@ class AskedLabels:
         self.bets.restore(state["bets"])
         self._queue = deque(_Drawn(*each) for each in state["queue"])
         self._waiting = set(self.waiting)
-        self._labels, self._spread = np.array(state["labels"]), list(state["spread"])
+        self._shown.restore(state["shown"])
+        self._spread = list(state["spread"])
         self._sum, self._n_decisions = state["sum"], state["decisions"]
 
     def _settle(self, stream: str, state: int) -> None:
@@ -161,7 +155,7 @@ class AskedLabels:
             if each.state != _UNASKED:
                 is_wrong = each.state == _WRONG
                 counted += (is_wrong - each.wrong) / each.probability
-                self._labels[int(is_wrong), each.place] += 1
+                self._shown.add(each.confidence, not is_wrong)
             self.bets.add([1.0 + stake * (counted - self._wrong) for stake in self._stakes])
             self._sum += counted
             self._n_decisions += 1

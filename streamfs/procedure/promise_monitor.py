@@ -7,6 +7,8 @@ from hashlib import blake2b
 from math import inf
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from feature_extractors.base import Array
 from streamfs.procedure.asked_labels import AskedLabels
 from streamfs.procedure.betting import ErrorTest, RankTests, ShareTest, share_at_least
@@ -118,7 +120,7 @@ class PromiseMonitor:
         self._quantities = [name for name in bins if name in place]
         self._edges = [(place[name], bins[name].edges) for name in self._quantities]
         self._ranks = RankTests([bins[name].counts for name in self._quantities])
-        self._limit_of_ranks = max(len(self._quantities), 1) / risk
+        self._limit_of_ranks = 1 / risk
 
     @property
     def status(self) -> str:
@@ -298,11 +300,14 @@ class PromiseMonitor:
             self._note_finding("accuracy", bets.n, time)
 
     def _look_at_ranks(self, time: float) -> None:
-        """Note of each quantity once that its test has rejected its hypothesis."""
-        rejected = self._ranks.wealths() >= self._limit_of_ranks
-        for what, is_rejected, n in zip(self._quantities, rejected, self._ranks.n.tolist(), strict=True):
-            if is_rejected:
-                self._note_finding(what, n, time)
+        """Note the quantities that differ most, once bets with equal parts on all of them have won.
+
+        One of them has won at least as much as all together.
+        """
+        wealths = self._ranks.wealths()
+        if wealths.mean() >= self._limit_of_ranks:
+            for place in np.flatnonzero(wealths >= self._limit_of_ranks).tolist():
+                self._note_finding(self._quantities[place], int(self._ranks.n[place]), time)
 
     def _note_finding(self, what: str, number: int, time: float) -> None:
         if all(each.what != what for each in self.findings):
