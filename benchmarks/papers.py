@@ -14,10 +14,10 @@ import figure2
 PAPERS = Path(__file__).parents[1] / "examples" / "papers"
 
 
-def outcome(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def outcome(name: str, *options: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Run an experiment as a user would; return what it printed as JSON, and the functions of its script."""
     script = PAPERS / f"{name}.py"
-    command = [sys.executable, script, "--json"]
+    command = [sys.executable, script, "--json", *options]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout  # noqa: S603 - our own
     if str(PAPERS) not in sys.path:
         sys.path.append(str(PAPERS))
@@ -81,21 +81,22 @@ The concluding remarks of the slides
 
 
 def query_sensitive() -> str:
-    found, script = outcome("query_sensitive")
-    accuracies, sizes = found["accuracies"], found["features"]
-    paper = script["printed"](list(accuracies))
-    tables = "".join(
-        f"\nTable {number}: accuracy in per cent (as printed in brackets)\n\n"
-        f"{table(script['table'](accuracies, selector, paper))}\n\n"
-        f"Features by which a query is compared\n\n{table(script['table'](sizes, selector))}\n"
-        for number, selector in enumerate(script["SELECTORS"], start=4)
-    )
-    missing = ", ".join(name for name in script["PRINTED"] if name not in accuracies)
-    return f"""{head("Query-sensitive neighbours", "query_sensitive", script)}{tables}
-The paired t tests of the four hypotheses
-
-{table(found["tests"])}
-
+    parts, script, sizes = [], {}, {}
+    for ties, said in (("first", "the first of equally near instances votes"), ("all", "all of them vote")):
+        found, script = outcome("query_sensitive", "--ties", ties)
+        accuracies, sizes = found["accuracies"], found["features"]
+        paper = script["printed"](list(accuracies))
+        parts += [
+            f"Table {number}: accuracy in per cent (as printed in brackets); {said}\n\n"
+            f"{table(script['table'](accuracies, selector, paper))}\n\n"
+            f"Features by which a query is compared; {said}\n\n{table(script['table'](sizes, selector))}\n"
+            for number, selector in enumerate(script["SELECTORS"], start=4)
+        ]
+        parts.append(f"The paired t tests of the four hypotheses; {said}\n\n{table(found['tests'])}\n")
+    missing = ", ".join(name for name in script["PRINTED"] if name not in sizes)
+    tables = "\n".join(parts)
+    return f"""{head("Query-sensitive neighbours", "query_sensitive", script)}
+{tables}
 Not available: {missing}. On the available sets the printed figures would not be significant either.
 """
 

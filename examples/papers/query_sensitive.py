@@ -7,14 +7,15 @@ times here, to reduce chance.
 
     STREAMFS_DATA=... python examples/papers/query_sensitive.py [--plot query_sensitive.png]
 
-The paper leaves open, and results differ for these reasons: eta, and how often LearnT iterates over the
-instances; the features by which the nearest instance is found (both choices are shown: the selected ones, and
-all); Relief's threshold (above 0 nearly all features are selected, and few are left to join); the folds by which
-FSS scores a subset, here leave-one-out; the distance of a missing value, which matters in labor and colic, where
-36 and 24 % are missing. Values are normalised by the ranges of the train folds, in the paper by those of all
-instances. The paper's hepatitis has 2.43 % of missing values, the public file 5.67 %. Its breast-cancer results
-cannot be right: all features are nominal, so that none can join, and yet the accuracy changes. The accuracy of
-its Relief on glass, 20.56 %, is below the share of the largest class, 35.5 %: hardly a feature was left.
+The paper leaves open, and results differ for these reasons: which of equally near instances vote (`--ties`);
+eta, and how often LearnT iterates over the instances; the features by which the nearest instance is found
+(both choices are shown: the selected ones, and all); Relief's threshold (above 0 nearly all features are
+selected, and few are left to join); the folds by which FSS scores a subset, here leave-one-out; the distance
+of a missing value, which matters in labor and colic, where 36 and 24 % are missing. Values are normalised by
+the ranges of the train folds, in the paper by those of all instances. The paper's hepatitis has 2.43 % of
+missing values, the public file 5.67 %. Its breast-cancer results cannot be right: all features are nominal, so
+that none can join, and yet the accuracy changes. The accuracy of its Relief on glass, 20.56 %, is below the
+share of the largest class, 35.5 %: hardly a feature was left.
 """
 
 import argparse
@@ -91,14 +92,14 @@ def fold_outcomes(
     """Fit outside a fold; yield each method, its correct predictions inside, and the features it compares by."""
     X, y, nominal = instances.values[~test], instances.labels[~test], instances.nominal
     queries, truth = instances.values[test], instances.labels[test]
-    nearest = NeighborsClassifier(1, nominal=nominal)
+    nearest = NeighborsClassifier(1, nominal=nominal, ties=asked.ties)
     yield ALL_FEATURES, int(np.sum(nearest.fit(X, y).predict(queries) == truth)), queries.size
     relief = Relief(nominal=nominal, threshold=asked.threshold)
     for name, selector in zip(SELECTORS, (SequentialSelector(nearest, cv=LeaveOneOut()), relief), strict=True):
         selected = FrozenEstimator(selector.fit(X, y))
         for variant, chosen in {"": {}, **VARIANTS}.items():
             model = QuerySensitiveNeighbors(
-                selected, eta=asked.eta, n_passes=asked.passes, nominal=nominal, **chosen
+                selected, eta=asked.eta, n_passes=asked.passes, nominal=nominal, ties=asked.ties, **chosen
             )
             model.fit(X, y)
             if not variant:
@@ -191,6 +192,12 @@ def options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--threshold", type=above(-1), default=0.02, help="threshold of Relief weights (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--ties",
+        choices=["first", "all"],
+        default="first",
+        help="which of equally near instances vote (default: %(default)s)",
     )
     parser.add_argument("--folds", type=whole(2), default=10, help="number of folds (default: %(default)s)")
     parser.add_argument(

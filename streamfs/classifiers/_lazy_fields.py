@@ -18,13 +18,13 @@ TABLES = {
 }
 """The arrays, their types and their shapes."""
 
-NUMBERS: dict[str, type] = {"n_classes": int, "n_neighbors": int, "laplace": bool}
+NUMBERS: dict[str, type] = {"n_classes": int, "n_neighbors": int, "laplace": bool, "tied": bool}
 """The single numbers; in arrays they have shape (1,)."""
 
 
 def read_fields(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
     """Return the fields of a lazy learner from arrays, with the numbers as such."""
-    names = {*TABLES, *NUMBERS}
+    names = {*TABLES, *NUMBERS} - ({"tied"} - arrays.keys())  # files say so only where ties vote
     for name in sorted(names ^ arrays.keys()):
         raise ModelError(f"neighbours.{name} is {'missing' if name in names else 'not a field of neighbours'}")
     return {name: _number(name, arrays[name]) if name in NUMBERS else arrays[name] for name in names}

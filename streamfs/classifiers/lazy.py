@@ -11,6 +11,7 @@ import numpy.typing as npt
 from streamfs.classifiers._evaluate import Array, Flags, Indices
 from streamfs.classifiers._lazy import Stored, vote
 from streamfs.classifiers._lazy_fields import check_fields, read_fields
+from streamfs.classifiers._tied import vote_with_ties
 from streamfs.classifiers.classifier import Classifier, FileParts
 from streamfs.classifiers.lazy_text import lazy_text
 
@@ -26,9 +27,9 @@ class LazyNeighbors(Classifier):
     -----
     Distances are sums of squared differences, feature by feature in order. Numbers differ by their difference
     divided by the range, a missing one from v by max(v, 1 - v), where v is a share of the range; categories by 0
-    or 1, a missing one among V by 1 - 1/V. Equally near instances are taken by index; without any compared feature
-    all are equally near. An infinite value of a row counts as missing. The probability of a class is votes /
-    n_neighbors or, with `laplace`, (votes + 1) / (n_neighbors + n_classes).
+    or 1, a missing one among V by 1 - 1/V. Equally near instances are taken by index, or all, if they are `tied`;
+    without any compared feature all are equally near. An infinite value of a row counts as missing. The
+    probability of a class is its share of the votes or, with `laplace`, (votes + 1) / (all votes + n_classes).
 
     References
     ----------
@@ -48,6 +49,7 @@ class LazyNeighbors(Classifier):
     nominal: Flags  # (n_features,); nominal features never join
     n_neighbors: int = 1
     laplace: bool = False
+    tied: bool = False
 
     def __post_init__(self) -> None:
         check_fields({field.name: getattr(self, field.name) for field in fields(self)})
@@ -99,9 +101,10 @@ class LazyNeighbors(Classifier):
         compared = np.empty(self.n_features, dtype=np.int64)
         distances, neighbours = np.empty(self.n_neighbors), np.empty(self.n_neighbors, dtype=np.int64)
         classes = np.ascontiguousarray(self.classes)
-        vote(self.stored, classes, rows, asked, compared, distances, neighbours, votes)
+        count = vote_with_ties if self.tied else vote
+        count(self.stored, classes, rows, asked, compared, distances, neighbours, votes)
         added = 1.0 if self.laplace else 0.0
-        probabilities: Array = (votes + added) / (self.n_neighbors + added * self.n_classes)
+        probabilities: Array = (votes + added) / (votes.sum(axis=1, keepdims=True) + added * self.n_classes)
         return probabilities
 
     def require_features(self, n_features: int) -> None:
@@ -131,8 +134,9 @@ class LazyNeighbors(Classifier):
         return cls.from_arrays(parts.arrays)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all fields as arrays, which `from_arrays` takes; numbers have shape (1,)."""
-        return {field.name: np.atleast_1d(np.asarray(getattr(self, field.name))) for field in fields(self)}
+        """Return fields as arrays, which `from_arrays` takes; numbers have shape (1,). `tied` is there if set."""
+        given = {field.name: np.atleast_1d(np.asarray(getattr(self, field.name))) for field in fields(self)}
+        return given if self.tied else {name: array for name, array in given.items() if name != "tied"}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:

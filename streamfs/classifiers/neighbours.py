@@ -4,19 +4,24 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from numbers import Integral
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
-from streamfs.base.parameters import Whole, Wholes
+from streamfs.base.parameters import OneOf, Whole, Wholes
 from streamfs.base.processors import n_processors
 from streamfs.classifiers._neighbours import Integers, Scales, find_nearest
+from streamfs.classifiers._tied import count_tied
 
 MUCH_WORK = 2**24
 """Differences from which on more than one thread pays."""
+
+
+TIES = ("first", "all")
+"""Which of equally near rows vote."""
 
 
 class NeighborsClassifier(ProbableClassifier):
@@ -32,6 +37,8 @@ class NeighborsClassifier(ProbableClassifier):
         Power of each difference in the distance.
     scale : bool
         Whether differences of numbers are divided by the range of the feature in training.
+    ties : {"first", "all"}
+        Which of the rows that are as near as the last of the nearest vote: those of the lowest index, or all.
 
     Attributes
     ----------
@@ -48,7 +55,7 @@ class NeighborsClassifier(ProbableClassifier):
     differences), added up in the order of the features. Categories differ by 1. A number and a missing value
     differ by the most that they can, two missing numbers by the range, and a category and a missing value by
     1 - 1/V, where training has V categories. Scaled numbers that are constant in training do not differ. Among
-    equally near rows those of the lowest index are taken, and among classes with equally many votes the first.
+    classes with equally many votes the first is taken.
     Without scaling, missing values or categories this is scikit-learn's `KNeighborsClassifier`, ties apart.
 
     References
@@ -69,15 +76,22 @@ class NeighborsClassifier(ProbableClassifier):
         "nominal": [Wholes(), None],
         "power": [Whole(1, 2)],
         "scale": ["boolean"],
+        "ties": [OneOf(*TIES)],
     }
 
     def __init__(
-        self, n_neighbors: int = 3, nominal: Sequence[int] | None = None, power: int = 2, scale: bool = True
+        self,
+        n_neighbors: int = 3,
+        nominal: Sequence[int] | None = None,
+        power: int = 2,
+        scale: bool = True,
+        ties: Literal["first", "all"] = "first",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.nominal = nominal
         self.power = power
         self.scale = scale
+        self.ties = ties
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Keep the rows.
@@ -116,7 +130,21 @@ class NeighborsClassifier(ProbableClassifier):
         rows : ndarray of int of shape (n, n_neighbors)
             Indices of the training rows.
         """
+        distances, rows = self._nearest(np.ascontiguousarray(query_rows(self, X)))
+        return distances if self.power == 1 else np.sqrt(distances), rows
+
+    def predict_proba(self, X: npt.ArrayLike) -> Array:
+        """Return the share of the rows that vote that each class has."""
         queries = np.ascontiguousarray(query_rows(self, X))
+        distances, rows = self._nearest(queries)
+        if self.ties == "all":
+            return self._shares_with_ties(queries, distances[:, -1])
+        votes = self._codes[rows][:, :, np.newaxis] == np.arange(len(self.classes_))
+        shares: Array = votes.mean(axis=1)
+        return shares
+
+    def _nearest(self, queries: Array) -> tuple[Array, Integers]:
+        """Return the sums of the differences to the power, and the rows, of the nearest."""
         distances = np.empty((len(queries), int(self.n_neighbors)))
         rows = np.empty(distances.shape, np.int64)
 
@@ -125,13 +153,17 @@ class NeighborsClassifier(ProbableClassifier):
             find_nearest(self._columns, self._scales, queries[part], self.power, room, distances[part], rows[part])
 
         in_threads(search, len(queries), len(queries) * self._columns.size)
-        return distances if self.power == 1 else np.sqrt(distances), rows
+        return distances, rows
 
-    def predict_proba(self, X: npt.ArrayLike) -> Array:
-        """Return the share of the nearest rows that each class has."""
-        _, rows = self.kneighbors(X)
-        votes = self._codes[rows][:, :, np.newaxis] == np.arange(len(self.classes_))
-        shares: Array = votes.mean(axis=1)
+    def _shares_with_ties(self, queries: Array, farthest: Array) -> Array:
+        votes = np.empty((len(queries), len(self.classes_)))
+
+        def count(part: slice) -> None:
+            room, found = np.empty(len(self._codes)), (farthest[part], self._codes, votes[part])
+            count_tied(self._columns, self._scales, queries[part], self.power, room, *found)
+
+        in_threads(count, len(queries), len(queries) * self._columns.size)
+        shares: Array = votes / votes.sum(axis=1, keepdims=True)
         return shares
 
 

@@ -44,6 +44,7 @@ class Wrapped(NamedTuple):
 
     `is_training`, (n_folds, n_rows), marks possible neighbours; `queries` and `folds` are the rows to classify,
     fold by fold, and `tiles` where tiles of queries begin, each in one fold. Each difference is raised to `power`.
+    If they are `tied`, all rows as near as the last of the nearest vote.
     """
 
     sieve: FoldSieve
@@ -55,6 +56,7 @@ class Wrapped(NamedTuple):
     tiles: Integers
     n_neighbors: int
     power: int
+    tied: bool
 
 
 class NeighbourScratch(NamedTuple):
@@ -62,7 +64,8 @@ class NeighbourScratch(NamedTuple):
 
     `base`, (TILE, n_rows), holds distances by the subset; `near`, (n_stretches * STRETCH,), those of one query
     with a feature added or removed, infinite beyond the last row; `minima`, (n_stretches,), the least of each
-    stretch. The fields in bits share their memory as int32.
+    stretch; `exact` those in double precision of the rows that passed, if ties vote. The fields in bits share
+    their memory as int32.
     """
 
     base: Singles
@@ -70,6 +73,7 @@ class NeighbourScratch(NamedTuple):
     minima: Singles
     bits: Integers32
     minima_bits: Integers32
+    exact: Array
     passed: Integers
     distances: Array
     rows: Integers
@@ -87,6 +91,7 @@ def make_neighbour_scratch(wrapped: Wrapped) -> NeighbourScratch:
         minima,
         near.view(np.int32),
         minima.view(np.int32),
+        np.empty(len(near) if wrapped.tied else 0),
         np.empty(len(near), np.int64),
         np.empty(k + 1),
         np.empty(k + 1, np.int64),
@@ -171,11 +176,19 @@ def _let_pass(n_neighbors: int, doubt: Single, scratch: NeighbourScratch) -> int
 
 
 @inlined
+def _passing(wrapped: Wrapped, fold: int, doubt: Single, most: float, scratch: NeighbourScratch) -> int:
+    """List rows that include the nearest, and all that are as near as these; return their number."""
+    if most < TOO_FAR:
+        return int(_let_pass(wrapped.n_neighbors, doubt, scratch))
+    return int(_pass_all(wrapped, fold, scratch))
+
+
+@inlined
 def _find_nearest(wrapped: Wrapped, q: int, features: Integers, most: float, scratch: NeighbourScratch) -> None:
     """Find the nearest rows of a query by some features, whose distances are in `scratch.near`."""
     fold, k, near = wrapped.folds[q], wrapped.n_neighbors, scratch.near
     doubt = Single(DOUBT * (11 + len(features)) * most + 1.0 / TOO_FAR)
-    n_passed = _let_pass(k, doubt, scratch) if most < TOO_FAR else _pass_all(wrapped, fold, scratch)
+    n_passed = _passing(wrapped, fold, doubt, most, scratch)
     n_found = 0
     for place in range(n_passed):
         j = scratch.passed[place]
@@ -191,11 +204,37 @@ def _find_nearest(wrapped: Wrapped, q: int, features: Integers, most: float, scr
 
 
 @inlined
-def _is_right(wrapped: Wrapped, q: int, scratch: NeighbourScratch) -> bool:
-    """Return whether the most frequent class of the nearest rows, the first of equals, is that of the query."""
+def _vote(wrapped: Wrapped, q: int, features: Integers, most: float, scratch: NeighbourScratch) -> None:
+    """Let the nearest rows of a query vote."""
+    _find_nearest(wrapped, q, features, most, scratch)
     scratch.votes[:] = 0
     for place in range(wrapped.n_neighbors):
         scratch.votes[wrapped.classes[scratch.rows[place]]] += 1
+
+
+@inlined
+def _vote_with_ties(wrapped: Wrapped, q: int, features: Integers, most: float, scratch: NeighbourScratch) -> None:
+    """Let all rows of a query vote that are as near as the last of the nearest."""
+    fold, n_found = wrapped.folds[q], 0
+    doubt = Single(DOUBT * (11 + len(features)) * most + 1.0 / TOO_FAR)
+    n_passed = _passing(wrapped, fold, doubt, most, scratch)
+    for place in range(n_passed):
+        j = scratch.passed[place]
+        scratch.exact[place] = _distance(wrapped, fold, wrapped.queries[q], j, features)
+        n_found = insert(scratch.exact[place], j, n_found, scratch.distances, scratch.rows)
+    scratch.votes[:] = 0
+    for place in range(n_passed):
+        if scratch.exact[place] <= scratch.distances[wrapped.n_neighbors - 1]:
+            scratch.votes[wrapped.classes[scratch.passed[place]]] += 1
+
+
+@inlined
+def _is_right(wrapped: Wrapped, q: int, features: Integers, most: float, scratch: NeighbourScratch) -> bool:
+    """Return whether the class with most votes, the first of equals, is that of the query."""
+    if wrapped.tied:
+        _vote_with_ties(wrapped, q, features, most, scratch)
+    else:
+        _vote(wrapped, q, features, most, scratch)
     return bool(scratch.votes.argmax() == wrapped.classes[wrapped.queries[q]])
 
 
@@ -228,5 +267,4 @@ def count_right(
                 _copy(scratch.base[q - first], near)
                 row = wrapped.queries[q]
                 add(wrapped.sieve, wrapped.power == 2, fold, row, tried[c], Single(sign), 0, near)
-                _find_nearest(wrapped, q, subsets[c], most, scratch)
-                n_right[c] += _is_right(wrapped, q, scratch)
+                n_right[c] += _is_right(wrapped, q, subsets[c], most, scratch)

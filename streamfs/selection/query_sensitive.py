@@ -14,7 +14,7 @@ from feature_extractors.base import Array
 from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
 from streamfs.base.parameters import Made, OneOf, RealNumber, Whole, Wholes
 from streamfs.classifiers.lazy import LazyNeighbors, ranges_of, shares_of
-from streamfs.classifiers.neighbours import NeighborsClassifier, check_neighbors
+from streamfs.classifiers.neighbours import TIES, NeighborsClassifier, check_neighbors
 from streamfs.data.streams import Integers
 from streamfs.selection._query_sensitive import nearest_others, update_thresholds
 from streamfs.selection.sequential import SequentialSelector
@@ -51,7 +51,10 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         Indices of the features that are codes of categories, which never join. They are not passed to a given
         selector.
     laplace : bool
-        Whether the probability of a class is (votes + 1) / (n_neighbors + n_classes) or votes / n_neighbors.
+        Whether the probability of a class is (votes + 1) / (all votes + n_classes) or votes / all votes.
+    ties : {"first", "all"}
+        Which of the instances that are as near as the last of the nearest vote: those that come first, or all; the
+        default selector's neighbours, too.
 
     Attributes
     ----------
@@ -112,6 +115,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         "distance": [OneOf(*DISTANCES)],
         "nominal": [Wholes(), None],
         "laplace": ["boolean"],
+        "ties": [OneOf(*TIES)],
     }
 
     def __init__(
@@ -124,6 +128,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         distance: Literal["selected", "all"] = "selected",
         nominal: Sequence[int] | None = None,
         laplace: bool = False,
+        ties: Literal["first", "all"] = "first",
     ) -> None:
         self.selector = selector
         self.thresholds = thresholds
@@ -133,6 +138,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         self.distance = distance
         self.nominal = nominal
         self.laplace = laplace
+        self.ties = ties
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> Self:
         """Select the subset and fit the thresholds.
@@ -187,7 +193,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         selector = self.selector
         if selector is None:
             nominal = np.flatnonzero(self._is_nominal(values.shape[1])).tolist()
-            by = NeighborsClassifier(n_neighbors=1, nominal=nominal)
+            by = NeighborsClassifier(n_neighbors=1, nominal=nominal, ties=self.ties)
             selector = SequentialSelector(by, cv=LeaveOneOut() if groups is None else LeaveOneGroupOut())
         known = {"groups": groups} if groups is not None and has_fit_parameter(selector, "groups") else {}
         return clone(selector).fit(values, labels, **known)
@@ -208,6 +214,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
             is_nominal,
             int(self.n_neighbors),
             bool(self.laplace),
+            self.ties == "all",
         )
 
     def _fit_thresholds(self, lazy: LazyNeighbors, groups: npt.ArrayLike | None) -> Array:

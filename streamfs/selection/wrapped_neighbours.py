@@ -52,6 +52,7 @@ class NeighborsEvaluator:
                 _tiles(sizes),
                 int(classifier.n_neighbors),
                 int(classifier.power),
+                classifier.ties == "all",
             )
         )
 

@@ -73,6 +73,16 @@ class TestAgainstNaive:
             assert shares.tolist() == [votes.count(c) / k for c in classifier.classes_]
             assert classifier.predict([query])[0] == max(sorted(set(votes)), key=votes.count)
 
+    @settings(deadline=None, max_examples=30)
+    @given(table=tables, k=st.integers(1, 3))
+    def test_all_that_are_as_near_as_the_last_vote_if_asked(self, table, k):
+        X, y, queries = table
+        classifier = NeighborsClassifier(k, ties="all").fit(X, y)
+        for query, shares in zip(queries, classifier.predict_proba(queries), strict=True):
+            rows, distances = naive_neighbours(X, query, len(X), [])
+            votes = [y[i] for i, distance in zip(rows, distances, strict=True) if distance <= distances[k - 1]]
+            assert shares.tolist() == [votes.count(c) / len(votes) for c in classifier.classes_]
+
 
 @pytest.mark.parametrize(("power", "metric"), [(1, "manhattan"), (2, "euclidean")])
 @pytest.mark.parametrize("k", [1, 4])

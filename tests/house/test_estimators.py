@@ -47,6 +47,7 @@ GOOD = {  # which of the tried values a parameter may be: of any estimator, or o
     "BoostingClassifier.min_rows": WHOLE,
     "BoostingClassifier.l2": MORE,
     "NeighborsClassifier.scale": [True],
+    "ties": [],
     "KernelDensityClassifier.kernel": [],
     "KernelDensityClassifier.bandwidth": [None, *MORE],
     "Relief.n_instances": [None, *WHOLE],

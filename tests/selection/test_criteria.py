@@ -59,6 +59,7 @@ classifiers = st.builds(
     nominal=st.sampled_from([None, [0], [0, 1]]),
     power=st.sampled_from([1, 2]),
     scale=st.booleans(),
+    ties=st.sampled_from(["first", "all"]),
 )
 
 

@@ -161,9 +161,10 @@ class TestPrediction:
         assert_array_equal(model.predict(queries), expected)
 
     @settings(deadline=None, max_examples=50)
-    @given(seed=seeds, subset=subsets, k=st.integers(1, 12), laplace=st.booleans())
-    def test_is_the_vote_of_the_nearest(self, seed, subset, k, laplace):
-        model, X, y = fitted(seed, subset, n_neighbors=k, laplace=laplace)
+    @given(seed=seeds, subset=subsets, k=st.integers(1, 12), laplace=st.booleans(), tied=st.booleans())
+    def test_is_the_vote_of_the_nearest(self, seed, subset, k, laplace, tied):
+        model, X, y = fitted(seed, subset, n_neighbors=k, laplace=laplace, ties="all" if tied else "first")
+        assert LazyNeighbors.from_arrays(model.lazy_.to_arrays()).tied is tied
         queries = queries_of(seed)[:6]
         added = int(laplace)
         for query, row, found in zip(
@@ -174,9 +175,11 @@ class TestPrediction:
             def distance(i, query=query, own=own):
                 return total([squared_diff(X, query, X[i], j, NOMINAL) for j in own])
 
-            voters = sorted(range(len(X)), key=lambda i: (distance(i), i))[:k]
+            voters = sorted(range(len(X)), key=lambda i: (distance(i), i))
+            farthest = distance(voters[k - 1])
+            voters = [i for i in voters if distance(i) <= farthest] if tied else voters[:k]
             votes = np.bincount(np.searchsorted(model.classes_, y[voters]), minlength=len(model.classes_))
-            assert_array_equal(found, (votes + added) / (k + added * len(model.classes_)))
+            assert_array_equal(found, (votes + added) / (len(voters) + added * len(model.classes_)))
 
     def test_is_that_of_plain_neighbours_if_all_are_selected(self):
         X, y = table(8, 40)
