@@ -105,17 +105,23 @@ def noticed(procedure: Procedure, streams: StreamSet, seed: int) -> Noticed:
     order = np.random.default_rng(seed).permutation(len(decided))
     shuffled = [decided[index] for index in order]
     unlabelled, labelled = PromiseMonitor(procedure), PromiseMonitor(procedure)
-    right = [made.label == truth[made.stream] for made, _ in shuffled if made.label is not None]
+    labels = [
+        (made.label == truth[made.stream], made.confidence) for made, _ in shuffled if made.label is not None
+    ]
 
     def take(number: int) -> None:
         made, values = shuffled[number]
         unlabelled.decided(made, values)
         unlabelled.finish()
 
+    def show(number: int) -> None:
+        is_right, confidence = labels[number]
+        labelled.labelled(is_right, 0.0, confidence=confidence)
+
     return Noticed(
         first(unlabelled, take, len(shuffled)),
-        first(labelled, lambda number: labelled.labelled(right[number], 0.0), len(right)),
-        float(np.mean(right)),
+        first(labelled, show, len(labels)),
+        float(np.mean([is_right for is_right, _ in labels])),
     )
 
 

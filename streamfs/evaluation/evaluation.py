@@ -257,7 +257,8 @@ def monitored(procedure: Procedure, streams: StreamSet) -> PromiseMonitor | None
             monitor.decided(decision, values)
             monitor.found(decision.label, str(labels[decision.stream]), decision.time)
             if decision.label is not None:
-                monitor.labelled(decision.label == labels[decision.stream], decision.time)
+                is_right = decision.label == labels[decision.stream]
+                monitor.labelled(is_right, decision.time, confidence=decision.confidence)
         monitor.finish()
     return monitor
 

@@ -106,44 +106,44 @@ class ShareTest:
 
 
 class ErrorTest:
-    """Test of the hypothesis that errors are no more frequent than in a reference: drawn alike, in any order.
+    """Test of the hypothesis that errors are no worse than in a reference: drawn alike, in any order.
 
-    The rank of an outcome among the reference and all outcomes before it, errors first and ties broken at random,
-    is uniform from 0 to 1 if the hypothesis is true; the gambler bets on low ranks.
+    What is right is in the first bin, what is wrong in the others, the higher, the worse. The rank of an outcome
+    among the reference and all outcomes before it, the worst first and ties broken at random, is uniform from 0 to
+    1 if the hypothesis is true; the gambler bets on low ranks.
 
     Parameters
     ----------
-    n_right, n_wrong : int
-        Outcomes of the reference.
+    reference : sequence of int
+        Number of outcomes of the reference in each bin.
 
     Examples
     --------
-    >>> test = ErrorTest(95, 5)
+    >>> test = ErrorTest([95, 5])
     >>> for chance in (0.3, 0.9, 0.1, 0.6, 0.5):
-    ...     test.add(False, chance)
+    ...     test.add(1, chance)
     >>> test.bets.wealth > 1 / 0.05
     True
     """
 
-    def __init__(self, n_right: int, n_wrong: int) -> None:
+    def __init__(self, reference: Sequence[int]) -> None:
         self.bets = Bets(len(POWERS))
-        self._n_wrong, self._n_known = n_wrong, n_right + n_wrong
-        self._n_errors = 0
+        self._reference, self._seen = reference, [0] * len(reference)
 
-    def add(self, is_right: bool, chance: float) -> None:
-        """Take an outcome; `chance` is drawn evenly from 0 to 1."""
-        self._n_errors += not is_right
-        n_wrong, n_known = self._n_wrong + self._n_errors, self._n_known + self.bets.n + 1
-        rank = (n_wrong + chance * (n_known - n_wrong) if is_right else chance * n_wrong) / n_known
+    def add(self, place: int, chance: float) -> None:
+        """Take an outcome by its bin; `chance` is drawn evenly from 0 to 1."""
+        self._seen[place] += 1
+        known = [a + b for a, b in zip(self._reference, self._seen, strict=True)]
+        rank = (sum(known[place + 1 :]) + chance * known[place]) / sum(known)
         self.bets.add([power * max(rank, SMALLEST) ** (power - 1) for power in POWERS])
 
     def to_state(self) -> list[Any]:
         """Copy what was seen as plain JSON."""
-        return [self._n_errors, *self.bets.to_state()]
+        return [list(self._seen), *self.bets.to_state()]
 
     def restore(self, state: Sequence[Any]) -> None:
         """Restore what `to_state` has copied."""
-        self._n_errors = state[0]
+        self._seen = list(state[0])
         self.bets.restore(state[1:])
 
 

@@ -16,7 +16,16 @@ from streamfs.procedure.decision_queue import DecisionQueue
 from streamfs.procedure.expectation import OF_ACCURACY, Expectation, expectation_of
 from streamfs.procedure.group_tests import GroupTests
 from streamfs.procedure.procedure import Decision, Procedure
-from streamfs.procedure.reference import ENDED_BY_THEMSELVES, names_of, numbers_of, read_reference
+from streamfs.procedure.reference import (
+    ENDED_BY_THEMSELVES,
+    ERRORS,
+    LEAST_ERROR,
+    Bins,
+    error_of,
+    names_of,
+    numbers_of,
+    read_reference,
+)
 
 KEPT, IN_DOUBT, WITHDRAWN = "kept so far", "in doubt", "withdrawn"
 
@@ -47,8 +56,8 @@ class PromiseMonitor:
 
     Labels are tested against the accuracy that is promised, decisions against the completeness. Each quantity of
     the decisions (confidence, ticks, label, feature values) is tested against those by which the promise was
-    certified, and so are errors, if fewer labels than promised are right: they are noticed long before they prove
-    that the promise is broken.
+    certified, and so are errors, by how sure they were, if fewer labels than promised are right: they are noticed
+    long before they prove that the promise is broken.
     All tests may be looked at after every decision, for ever; the probability that any of them rejects where
     nothing has changed is at most the `risk`. A promise whose accuracy or completeness is rejected is withdrawn,
     and in doubt if only the decisions look different, unless labels show that it is kept.
@@ -105,8 +114,6 @@ class PromiseMonitor:
         self._withdrawn_groups: set[str] = set()
         self._asked = AskedLabels(expected.accuracy, wanted) if wanted else None
         self._accuracy = ShareTest(expected.accuracy) if self._asked is None else self._asked
-        has_errors = expected.has_reference and not wanted
-        self._errors = ErrorTest(expected.right, expected.wrong) if has_errors else None
         self._completeness = None if expected.completeness is None else ShareTest(expected.completeness)
         self._refer(expected, risk * (1 - OF_ACCURACY - _OF_ERRORS - _OF_COMPLETENESS))
         self._n_decisions = 0
@@ -118,6 +125,9 @@ class PromiseMonitor:
         bins = read_reference(about.get("reference")) if expected.has_reference else {}
         place = {name: index for index, name in enumerate(names_of(self._procedure))}
         self._quantities = [name for name in bins if name in place]
+        self._bins_of_errors = bins.get(ERRORS, Bins((0.0,), (expected.right, expected.wrong, 0)))
+        has_errors = expected.has_reference and self._asked is None
+        self._errors = ErrorTest(self._bins_of_errors.counts) if has_errors else None
         self._edges = [(place[name], bins[name].edges) for name in self._quantities]
         self._ranks = RankTests([bins[name].counts for name in self._quantities])
         self._limit_of_ranks = 1 / risk
@@ -209,8 +219,11 @@ class PromiseMonitor:
             if places and self._ranks.add(places, chance) >= self._limit_of_ranks:
                 self._look_at_ranks(time)
 
-    def labelled(self, is_right: bool, time: float, stream: str = "") -> None:
-        """Take whether the label of a stream's last decision was right, and its event time."""
+    def labelled(self, is_right: bool, time: float, stream: str = "", confidence: float = LEAST_ERROR) -> None:
+        """Take whether the label of a stream's last decision was right, its event time, and how sure it was.
+
+        If it is unknown how sure a wrong label was, it counts as less sure than any.
+        """
         accuracy = self._accuracy
         if isinstance(accuracy, ShareTest):
             accuracy.add(is_right)
@@ -219,12 +232,13 @@ class PromiseMonitor:
         self._look_at_accuracy(time)
         errors = self._errors
         if errors is not None:
-            errors.add(is_right, _chance(f"{stream}/{errors.bets.n}/error"))
+            place = self._bins_of_errors.bin(error_of(is_right, confidence))
+            errors.add(place, _chance(f"{stream}/{errors.bets.n}/error"))
             if (
                 errors.bets.wealth >= self._limit_of_errors
                 and accuracy.n_right < self._expected.accuracy * accuracy.n
             ):
-                self._note_finding("errors", errors.bets.n, time)
+                self._note_finding(ERRORS, errors.bets.n, time)
         group = self._group(stream)
         if group is not None and (number := self._groups.add(group, is_right)):
             self._note_finding(f"{_OF_A_PART}{group}", number, time)

@@ -1,7 +1,7 @@
 """What decisions looked like on the streams by which a promise was certified."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite, isnan, nan
@@ -16,6 +16,12 @@ from streamfs.procedure.procedure import Decision, Procedure
 
 N_BINS = 16
 """Most bins of a quantity, about equally full; one more has what is missing."""
+
+ERRORS = "errors"
+"""What is monitored of labels; see `error_of`."""
+
+LEAST_ERROR = 1e-9
+"""Of a wrong label."""
 
 OF_CLASSIFIER = ("confidence", "label")
 """Quantities that a classifier states."""
@@ -64,16 +70,28 @@ def numbers_of(procedure: Procedure, decision: Decision, values: Array) -> list[
     return [decision.confidence, label, float(decision.tick), *values.tolist()]
 
 
-def reference_of(procedure: Procedure, decided: Iterable[tuple[Decision, Array]]) -> dict[str, Any]:
-    """Return edges and counts of each quantity, over decisions and their feature values, as plain JSON."""
-    rows = [
-        numbers_of(procedure, decision, values)
-        for decision, values in decided
-        if decision.reason in ENDED_BY_THEMSELVES
-    ]
+def error_of(is_right: bool, confidence: float) -> float:
+    """Return how wrong a label is: 0 if it is right, otherwise the confidence that was stated, more than 0."""
+    return 0.0 if is_right else max(confidence, LEAST_ERROR)
+
+
+def reference_of(
+    procedure: Procedure, decided: Iterable[tuple[Decision, Array]], truth: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return edges and counts of each quantity, over decisions and their feature values, as plain JSON.
+
+    With the true labels, by stream, those of `ERRORS` are among them.
+    """
+    ended = [each for each in decided if each[0].reason in ENDED_BY_THEMSELVES]
+    rows = [numbers_of(procedure, decision, values) for decision, values in ended]
     columns = zip(names_of(procedure), zip(*rows, strict=True), strict=bool(rows))
     found = {name: [each for each in column if each is not None] for name, column in columns}
     bins = {name: Bins.of(numbers) for name, numbers in found.items() if numbers}
+    if truth is not None:
+        labelled = [decision for decision, _ in ended if decision.label is not None]
+        errors = [error_of(each.label == truth[each.stream], each.confidence) for each in labelled]
+        wrong = Bins.of([error for error in errors if error])
+        bins[ERRORS] = Bins((0.0, *wrong.edges), (errors.count(0.0), *wrong.counts))
     return {name: {"edges": list(each.edges), "counts": list(each.counts)} for name, each in bins.items()}
 
 

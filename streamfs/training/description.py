@@ -58,5 +58,11 @@ def with_card(
     if measured_on is not None:
         about["other_thresholds"] = other_thresholds(follow_priced(procedure, measured_on, pricing))
     if measured_on is not None and "promise" in about:
-        about["reference"] = reference_of(procedure, replay_with_values(procedure, measured_on))
+        about["reference"] = reference_on(procedure, measured_on)
     return replace(procedure, about=about)
+
+
+def reference_on(procedure: Procedure, streams: StreamSet) -> dict[str, Any]:
+    """Return what the decisions on labelled streams look like, and their errors, as plain JSON."""
+    truth = dict(zip(streams.names, map(str, streams.labels), strict=True))
+    return reference_of(procedure, replay_with_values(procedure, streams), truth)

@@ -39,12 +39,12 @@ def rank_wealth(reference, values, chances):
     return wealth(factors)
 
 
-def error_wealth(n_right, n_wrong, outcomes, chances):
-    """Bets on low ranks of outcomes among all before them, wrong ones first."""
+def error_wealth(reference, errors, chances):
+    """Bets on low ranks of errors among all before them, the worst first."""
     factors = []
-    for i, (is_right, chance) in enumerate(zip(outcomes, chances, strict=True)):
-        known = [False] * n_wrong + [True] * n_right + outcomes[: i + 1]
-        rank = (sum(other < is_right for other in known) + chance * known.count(is_right)) / len(known)
+    for i, (error, chance) in enumerate(zip(errors, chances, strict=True)):
+        known = reference + errors[: i + 1]
+        rank = (sum(other > error for other in known) + chance * known.count(error)) / len(known)
         factors.append([power * max(rank, 1e-9) ** (power - 1) for power in POWERS])
     return wealth(factors)
 

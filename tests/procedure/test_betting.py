@@ -24,16 +24,17 @@ def test_shares_are_bet_on_as_by_the_slow_twin(outcomes, share):
     assert test.bets.wealth == pytest.approx(expected, rel=1e-9)
 
 
-@given(n_right=st.integers(0, 50), n_wrong=st.integers(0, 9), outcomes=st.lists(st.booleans(), max_size=60))
+@given(reference=BINS, errors=BINS, restart=st.integers(0, 20))
 @settings(max_examples=50)
-def test_errors_are_bet_on_as_by_the_slow_twin(n_right, n_wrong, outcomes):
-    test, chances = ErrorTest(n_right, n_wrong), np.random.default_rng(n_right).random(len(outcomes)).tolist()
-    for number, (is_right, chance) in enumerate(zip(outcomes, chances, strict=True)):
-        if number == n_wrong:
-            test, kept = ErrorTest(n_right, n_wrong), test.to_state()
+def test_errors_are_bet_on_as_by_the_slow_twin(reference, errors, restart):
+    counts = np.bincount(reference, minlength=5).tolist()
+    test, chances = ErrorTest(counts), np.random.default_rng(restart).random(len(errors)).tolist()
+    for number, (error, chance) in enumerate(zip(errors, chances, strict=True)):
+        if number == restart:
+            test, kept = ErrorTest(counts), test.to_state()
             test.restore(kept)
-        test.add(is_right, chance)
-    expected = slow.error_wealth(n_right, n_wrong, outcomes, chances) if outcomes else 1.0
+        test.add(error, chance)
+    expected = slow.error_wealth(reference, errors, chances) if errors else 1.0
     assert test.bets.wealth == pytest.approx(expected, rel=1e-9)
 
 
@@ -69,7 +70,9 @@ def test_errors_as_those_of_the_reference_are_rarely_rejected_whenever_one_looks
     n_rejected = 0
     for share in (0.7, 0.9) * 100:
         n_right = int(rng.binomial(60, share))
-        n_rejected += _rejects(ErrorTest(n_right, 60 - n_right), rng.random(300) < share, rng.random(300))
+        n_rejected += _rejects(
+            ErrorTest([n_right, 60 - n_right]), (rng.random(300) >= share).astype(int), rng.random(300)
+        )
     assert n_rejected <= 200 * RISK + 3 * np.sqrt(200 * RISK)
 
 

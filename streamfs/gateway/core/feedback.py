@@ -142,7 +142,8 @@ class Feedback:
             self._labelled[stream] = engine.episode(stream)
             alerts += self._monitored(partial(self.monitor.found, predicted, label, time))
             if predicted is not None:
-                alerts += self._monitored(partial(self.monitor.labelled, predicted == label, time, stream))
+                found = predicted == label, time, stream, float(probabilities[best])
+                alerts += self._monitored(partial(self.monitor.labelled, *found))
         return alerts
 
     def to_state(self) -> dict[str, bytes]:

@@ -11,12 +11,10 @@ from streamfs.base.progress import Progress, quiet, step
 from streamfs.costs.pricing import Pricing
 from streamfs.data.streams import StreamSet, require_streams
 from streamfs.errors import DataError
-from streamfs.evaluation.evaluation import replay_with_values
 from streamfs.procedure.card_schema import falling_of, is_certified, read_card, read_earlier, read_promise
 from streamfs.procedure.fits import require_classes, require_columns, require_period
 from streamfs.procedure.procedure import Procedure
-from streamfs.procedure.reference import reference_of
-from streamfs.training.description import made_with, with_card
+from streamfs.training.description import made_with, reference_on, with_card
 from streamfs.training.learners import USUAL_LEARNERS
 from streamfs.training.other_thresholds import follow_priced, other_thresholds
 from streamfs.training.promises.certificate import Certificate
@@ -209,7 +207,7 @@ class _Place:
             self.procedure, classifier=model.classifier, confidence=threshold, stopping=stopping, about=dict(about)
         )
         test = self.problem.split.test
-        reference = reference_of(moved, replay_with_values(moved, test))
+        reference = reference_on(moved, test)
         others = other_thresholds(follow_priced(moved, test, self.problem.pricing))
         return replace(moved, about={**about, "reference": reference, "other_thresholds": others})
 
