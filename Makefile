@@ -119,7 +119,7 @@ soak: $(VENV)/dev
 	@sh tests/install.sh mosquitto
 	$(BIN)/python benchmarks/soak.py
 
-# Kill gateway, broker and devices at random, KILLS times, while streams begin and end to need the devices.
+# Kill gateway, guard, broker and devices at random, KILLS times, while streams begin and end to need the devices.
 KILLS ?= 200
 device-kills: $(VENV)/dev
 	@sh tests/install.sh mosquitto

@@ -289,9 +289,11 @@ class ShellyDevice(SimulatedDevice):
 
 
 class LorawanDevice(SimulatedDevice):
-    """A class A device behind ChirpStack: a downlink waits in the queue for the next uplink; joining clears it."""
+    """A class A device behind ChirpStack: a downlink waits in the queue for the next uplink; joining clears it.
 
-    open = -1.0  # whatever comes waits for the next report
+    The network says of each downlink that it was sent, whether the device hears it or not.
+    """
+
     _n_uplinks = 0
 
     @property
@@ -305,9 +307,26 @@ class LorawanDevice(SimulatedDevice):
         said = {"time": _iso(now), "fCnt": self._n_uplinks, "object": {"temperature": value}, "txInfo": radio}
         return [(f"application/1/device/{self.name}/event/up", orjson.dumps(said))]
 
-    def _sleeps(self, topic: str, payload: bytes) -> Messages:
-        self._waiting.append((topic, payload))
+    def hear(self, topic: str, payload: bytes, _now: float) -> Messages:
+        """Let the network keep a message until the next report."""
+        self._waiting = [*self._kept(), (topic, payload)]
         return []
+
+    def _kept(self) -> Messages:
+        """Return what the network keeps beside a new message."""
+        return self._waiting
+
+    def _take(self, topic: str, payload: bytes, now: float) -> Messages:
+        if not (self.manners.is_deaf or self._rng.random() < self.manners.misses):
+            super()._take(topic, payload, now)
+        return self._sent(_json(payload))
+
+    def _sent(self, said: dict[str, Any]) -> Messages:
+        """Return what the network says of a downlink that it has sent."""
+        topic = f"application/1/device/{self.name}/event/txack"
+        return [
+            (topic, orjson.dumps({"queueItemId": said["id"], "fCntDown": self._n_uplinks, "gatewayId": "0a1b"}))
+        ]
 
     def _understood(self, topic: str, payload: bytes) -> tuple[float, float, float] | None:
         if topic not in self.topics:
@@ -347,9 +366,14 @@ class TheThingsDevice(LorawanDevice):
         said = {"received_at": _iso(now), "uplink_message": uplink}
         return [(f"v3/app@ttn/devices/{self.name}/up", orjson.dumps(said))]
 
-    def _sleeps(self, topic: str, payload: bytes) -> Messages:
-        self._waiting = [(topic, payload)]
+    def _kept(self) -> Messages:
         return []
+
+    def _sent(self, said: dict[str, Any]) -> Messages:
+        downlink = said["downlinks"][0]
+        ids = ["as:downlink:01HF3Z6", *downlink["correlation_ids"]]
+        sent = {"f_port": downlink["f_port"], "frm_payload": downlink["frm_payload"], "correlation_ids": ids}
+        return [(f"v3/app@ttn/devices/{self.name}/down/sent", orjson.dumps({"downlink_sent": sent}))]
 
     def _data(self, said: dict[str, Any]) -> str:
         return str(said["downlinks"][0]["frm_payload"])

@@ -14,6 +14,13 @@ class Account(NamedTuple):
     bytes: int
     joules: float
 
+    def plus(self, messages: int, n_bytes: int, joules: float) -> "Account":
+        """Return the account with more on it."""
+        return Account(self.messages + messages, self.bytes + n_bytes, self.joules + joules)
+
+
+NOTHING = Account(0, 0, 0.0)
+
 
 class EnergyMeter:
     """Counter of transmitted messages by node and payload size, which computes their cost.

@@ -1,4 +1,4 @@
-"""Kills of gateway, broker and devices at random, while streams begin and end to need devices of all profiles.
+"""Random kills of gateway, guard, broker and devices, while streams begin and end to need devices of all profiles.
 
 Run it as ``make device-kills``.
 """
@@ -30,9 +30,16 @@ HIGH, LOW = 1e6, 15.0
 PATIENCE = 12 * demo_devices.REST
 """Stated latency: seven reports at rest show that a message was lost, and those after it that it was obeyed."""
 
-VICTIMS = ("gateway", "broker", "device")
-PAUSES = (0.0, 0.5)  # seconds from a kill to the next start, at least and at most
-KINDS_ASKED = tuple(kind for kind in KINDS if kind != "shelly")  # whose interval can be asked
+VICTIMS = ("gateway", "guard", "broker", "device")
+PAUSES = (0.0, 1.5)  # seconds from a kill to the next start, at least and at most
+GUARD_AFTER = 0.5  # seconds without a gateway, after which the guard asks in its place
+SWING = 6.0  # degrees by which the temperature of a Shelly, which has thresholds alone, changes all the time
+
+
+STARTED = {"gateway": ("run", "--config", "{settings}", "--json"), "guard": ("guard", "{settings}")}
+"""Processes that are killed, and their commands."""
+
+MOST_DELTA = 5.0  # of a Shelly that rests
 
 
 class Late(NamedTuple):
@@ -45,13 +52,14 @@ class Late(NamedTuple):
 
 
 class Campaign:
-    """A broker, a gateway and devices, which are killed one after the other."""
+    """A broker, a gateway, its guard and devices, which are killed one after the other."""
 
     def __init__(self, folder, broker, seed=0):
         self._rng = np.random.default_rng(seed)
         self._broker, self._folder = broker, folder
         self._port = free_port()
-        demo_devices.quick_settings(folder, broker.url, f"[http]\nport = {self._port}")
+        more = f"[http]\nport = {self._port}\n[devices]\nguard_after = {GUARD_AFTER}"
+        demo_devices.quick_settings(folder, broker.url, more)
         for path in (folder / "profiles").glob("*.toml"):
             text = path.read_text(encoding="utf-8").replace("per_day = 200", "per_day = 5000")
             path.write_text(text.replace("[limits]\n", "[limits]\ncorrections = 1000\n"), encoding="utf-8")
@@ -59,23 +67,29 @@ class Campaign:
         endless.save(folder / "model.streamfs")
         text = (folder / "gateway.toml").read_text(encoding="utf-8")
         (folder / "gateway.toml").write_text(f'state = "state"\n{text}', encoding="utf-8")
-        manners = Manners(interval=1.0)
-        self.devices = {kind: KINDS[kind](f"{kind}-1", np.full(2, HIGH), 1.0, manners) for kind in KINDS_ASKED}
+        self.devices = {
+            kind: KINDS[kind](
+                f"{kind}-1", _values(kind, HIGH), demo_devices.REST, _manners(kind), begin=time.time()
+            )
+            for kind in KINDS
+        }
         self.needed = dict.fromkeys(self.devices, False)
-        self._gateway = None
+        self._processes = {}
         self._stop = threading.Event()
         fleet = DeviceFleet([*self.devices.values()])
         self._thread = threading.Thread(target=fleet.run, args=(broker.host, broker.port, self._stop))
 
     def __enter__(self):
-        self._start_gateway()
+        for each in STARTED:
+            self._start(each)
         self._thread.start()
         return self
 
     def __exit__(self, *_):
         self._stop.set()
         self._thread.join(10.0)
-        self._kill_gateway()
+        for each in STARTED:
+            self._kill(each)
 
     def settle(self, patience=PATIENCE):
         """Wait until all devices do what is wanted; return how long it took, and those that do not in time."""
@@ -93,16 +107,16 @@ class Campaign:
     def kill(self):
         """Kill one at random, let another device be needed or not, and start it again; return what was killed."""
         victim = VICTIMS[self._rng.integers(len(VICTIMS))]
-        kind = KINDS_ASKED[self._rng.integers(len(KINDS_ASKED))]
+        kind = self._any_kind()
         pause = self._rng.uniform(*PAUSES)
         is_before = self._rng.random() < 0.5
         if is_before:
             self._flip()
         time.sleep(self._rng.uniform(0.0, 1.0))
-        if victim == "gateway":
-            self._kill_gateway()
+        if victim in STARTED:
+            self._kill(victim)
             time.sleep(pause)
-            self._start_gateway()
+            self._start(victim)
         elif victim == "broker":
             self._broker.kill()
             time.sleep(pause)
@@ -124,9 +138,9 @@ class Campaign:
 
     def _flip(self):
         """Let a device be needed that is not, or the reverse."""
-        kind = KINDS_ASKED[self._rng.integers(len(KINDS_ASKED))]
+        kind = self._any_kind()
         self.needed[kind] = not self.needed[kind]
-        self.devices[kind]._values[:] = LOW if self.needed[kind] else HIGH
+        self.devices[kind]._values = _values(kind, LOW if self.needed[kind] else HIGH)
         if self.needed[kind]:
             self._say(_reopening(kind))
 
@@ -139,13 +153,26 @@ class Campaign:
     def _astray(self):
         return [kind for kind, device in self.devices.items() if _rests(device) == self.needed[kind]]
 
-    def _start_gateway(self):
-        args = ["run", "--config", str(self._folder / "gateway.toml"), "--json"]
-        self._gateway = Fork(args, self._folder / "errors.txt")
+    def _any_kind(self):
+        return (*self.devices,)[self._rng.integers(len(self.devices))]
 
-    def _kill_gateway(self):
-        self._gateway._process.kill()
-        self._gateway.wait(10.0)
+    def _start(self, each):
+        args = [word.format(settings=self._folder / "gateway.toml") for word in STARTED[each]]
+        self._processes[each] = Fork(args, self._folder / f"{each}.txt")
+
+    def _kill(self, each):
+        self._processes[each]._process.kill()
+        self._processes[each].wait(10.0)
+
+
+def _values(kind, level):
+    values = np.full(2000, level)
+    values[1::2] -= SWING * (kind == "shelly")
+    return values
+
+
+def _manners(kind):
+    return Manners(interval=1.0, forgets=kind != "shelly")  # whose settings are in its flash
 
 
 def _reopening(kind):
@@ -153,7 +180,7 @@ def _reopening(kind):
 
 
 def _rests(device):
-    return device.least >= demo_devices.REST
+    return device.least >= demo_devices.REST or MOST_DELTA <= device.delta < np.inf
 
 
 def run(n_kills, seed=0, say=lambda _: None):

@@ -25,6 +25,11 @@ def test_a_device_that_obeys_rests_once_its_stream_is_decided(tmp_path, kind):
     assert device.most >= 3600.0
     assert yard.conduct.state == "observed"
     assert device.n_sent < 40
+    conduct, (heard,) = yard.core.conduct, yard.core.conduct.hearing.values()
+    assert heard.messages == sum(conduct.counters[name] for name in ("devices_asked", "devices_asked_again"))
+    if kind in ("chirpstack", "thethings"):  # the network says that it has sent it
+        assert all(setting.is_acknowledged for setting in yard.conduct.settings.values())
+        assert heard.bytes == 4 * heard.messages
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "shelly"])

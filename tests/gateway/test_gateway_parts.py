@@ -16,6 +16,7 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 import feature_extractors as fx
 from streamfs.classifiers.tree import Tree
 from streamfs.costs.costs import Costs
+from streamfs.costs.energy_meter import Account
 from streamfs.costs.radio_profiles import profile
 from streamfs.errors import DataError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings, NodeChannel
@@ -238,7 +239,10 @@ def test_the_energy_log_has_decisions_nodes_and_the_total():
     line = ledger.decision(decision, 2, 2 * four, 2)
     assert [line[name] for name in ("kind", "id", "messages", "energy")] == ["decision", "p1/1", 2, 2 * four]
     assert line["waiting"] == pytest.approx(4 * profile("cc2420").receive_joules(48))
-    *nodes, total = ledger.totals(ledger.spent({"n2": 1, "n1": 0, "n3": 2}, spent))
+    hearing = {"n2": Account(2, 8, 0.5), "": Account(1, 4, 0.25)}
+    *nodes, total = ledger.totals(ledger.spent({"n2": 1, "n1": 0, "n3": 2}, spent), hearing)
+    assert [line.get("asked") for line in (*nodes, total)] == [None, 2, 3]
+    assert (nodes[1]["hearing"], total["hearing"]) == (0.5, 0.75)
     assert [(line["node"], line["messages"], line["bytes"]) for line in nodes] == [("n1", 2, 8), ("n2", 1, 5)]
     assert (total["kind"], total["messages"], total["bytes"]) == ("total", 3, 13)
     assert total["energy"] == pytest.approx(2 * four + five, rel=1e-12)
@@ -257,6 +261,7 @@ def test_a_spreading_factor_prices_only_lora():
     lora = EnergyAccount("sx1276_lora_sf7")
     assert lora.joules(20, 12) == profile("sx1276_lora_sf12").message_joules(20) > 5 * lora.joules(20)
     assert EnergyAccount("cc2420").joules(20, 12) == EnergyAccount("cc2420").joules(20)
+    assert lora.hearing(4, 12) == profile("sx1276_lora_sf12").receive_joules(4) > 5 * lora.hearing(4) > 0.0
 
 
 def test_the_energy_log_is_appended_to(tmp_path):

@@ -4,7 +4,7 @@ A device is never waited for: what it sends is thinned, and decisions are the sa
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from math import inf
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from feature_extractors.report import Policy, split_channel
+from streamfs.costs.energy_meter import NOTHING, Account
 from streamfs.gateway.core.device_answers import Ear, Said
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.device_states import (
@@ -26,7 +27,7 @@ from streamfs.gateway.core.guard_topics import GuardTopics
 from streamfs.gateway.core.options import SAFE, DeviceReturn
 from streamfs.gateway.core.routes import level_of
 from streamfs.gateway.core.sparkplug_host import SparkplugHost
-from streamfs.gateway.core.speech import Address, Asked, asked_for, message, safe_for, written_metrics
+from streamfs.gateway.core.speech import Address, Asked, asked_for, message, safe_for, size_on_air, written_metrics
 from streamfs.gateway.messages.publication import Publication
 
 COUNTERS = (
@@ -53,9 +54,14 @@ KEPT = 1.0
 _SKIPPED, _ENOUGH, _TOO_MANY = 2, 2, 5
 """Gaps after a message: not counted, that show obedience, that show the contrary."""
 
+_ANSWERED_AFTER = 2  # reports of a device whose network sends it a message after the first, and says so
 _BURST = 1.0  # seconds within which messages of a device are one
 _LEAST, _MOST = 0.6, 1.5  # of the interval that it was asked for
 _MOST_TOPICS = 16  # of a device, whose reports are observed
+
+
+def _free(_n_bytes: int, _spreading_factor: int | None) -> float:
+    return 0.0
 
 
 class Conduct:
@@ -63,7 +69,8 @@ class Conduct:
 
     Messages go out only when a device is heard, or when time passes, if it always hears: these are records, so a
     replay asks the same. With `topics`, what a device was asked for is published, retained, so that a guard can
-    ask it for its safe interval once the gateway is gone; when one has, all devices are asked anew.
+    ask it for its safe interval once the gateway is gone; when one has, all devices are asked anew. `price` is
+    what a device pays for hearing a message of some bytes, at its spreading factor.
     """
 
     def __init__(
@@ -73,6 +80,7 @@ class Conduct:
         max_silence: float | None,
         back: DeviceReturn | None = None,
         topics: GuardTopics | None = None,
+        price: Callable[[int, int | None], float] = _free,
     ) -> None:
         self.counters = Counter(dict.fromkeys(COUNTERS, 0))
         self.devices: dict[str, Device] = {}
@@ -84,6 +92,8 @@ class Conduct:
         self._period, self._max_silence = period, max_silence
         self._back = DeviceReturn() if back is None else back
         self._shared = topics
+        self._price = price
+        self.hearing: dict[str, Account] = {}  # what nodes have paid for hearing, forgotten ones as ""
         self.is_guarded = False
         self._acted: object = None  # when the guard last asked in the gateway's place
         self.is_wary = False  # whether devices that rest report at their safe interval
@@ -181,7 +191,9 @@ class Conduct:
         self._put(Device(node, name, profile, now, per_day, now, topic=topic))
         return True
 
-    def hear(self, name: str, profile: str, now: float, topic: str = "") -> list[Publication]:
+    def hear(
+        self, name: str, profile: str, now: float, topic: str = "", spreading_factor: int | None = None
+    ) -> list[Publication]:
         """Return what a device is asked after a message of it at a time, in seconds since 1970."""
         device = self.devices[key_of(profile, name)]
         self._newest_time = max(self._newest_time, now)
@@ -189,7 +201,9 @@ class Conduct:
         gap = now - device.heard_on.get(topic, now)
         if topic in device.heard_on or len(device.heard_on) < _MOST_TOPICS:
             device.heard_on[topic] = now
-        device.heard_at, device.topic = now, topic
+        device.heard_at, device.topic, device.spreading_factor = now, topic, spreading_factor
+        for setting in device.settings.values():
+            setting.n_heard += 1
         if gap > _BURST:
             self._observe(device, gap, now)
         return [*self._due(device, now), *self._host.take_requests()]
@@ -316,6 +330,7 @@ class Conduct:
                 publications += self._due(device, self._newest_time)
             publications += self._noted(device, b"")
             del self.devices[key]
+        self.hearing[""] = self.hearing.get("", NOTHING).plus(*self.hearing.pop(node, NOTHING))
         return publications
 
     def _noted(self, device: Device, note: bytes | None = None) -> list[Publication]:
@@ -364,6 +379,7 @@ class Conduct:
             "is_wary": self.is_wary,
             "asked": [[number, *of] for number, of in self._asked.items()],
             "sparkplug": self._host.to_state(),
+            "hearing": {node: [*account] for node, account in self.hearing.items()},
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -377,6 +393,7 @@ class Conduct:
         self.is_wary = state.get("is_wary", False)
         self.is_guarded, self._acted = state.get("is_guarded", False), state.get("acted")
         self._asked = {number: (key, quantity) for number, key, quantity in state["asked"]}
+        self.hearing = {node: Account(*paid) for node, paid in state.get("hearing", {}).items()}
         if "sparkplug" in state:
             self._host.restore(state["sparkplug"])
 
@@ -408,12 +425,18 @@ class Conduct:
             self._asked[self.newest_number] = key_of(device.profile, device.name), quantity
             self.counters["devices_asked_again" if setting.tries else "devices_asked"] += 1
             setting.number, setting.sent_at, setting.tries = self.newest_number, now, setting.tries + 1
-            setting.is_acknowledged = False
+            setting.is_acknowledged, setting.n_heard = False, 0
             begin_observing(device)
             address = Address(device.topic, self._host.metrics(device.topic) or {}, now)
             asked = Asked(*setting.asked)
             publications.append(message(profile, device.name, quantity, asked, self.newest_number, address))
+            self._pay(device, size_on_air(profile, asked, publications[-1]))
         return publications
+
+    def _pay(self, device: Device, n_bytes: int) -> None:
+        """Charge a node for a message that it hears."""
+        joules = self._price(n_bytes, device.spreading_factor)
+        self.hearing[device.node] = self.hearing.get(device.node, NOTHING).plus(1, n_bytes, joules)
 
     def _is_due(self, profile: DeviceProfile, device: Device, setting: Setting, now: float) -> bool:
         if setting.refusal:
@@ -428,6 +451,8 @@ class Conduct:
         if setting.tries >= profile.reach.tries:
             return False
         is_unanswered = profile.answer is not None and not (setting.is_acknowledged or device.is_observed)
+        if profile.reach.queued and setting.n_heard < _ANSWERED_AFTER:
+            is_unanswered = False
         waits = profile.reach.patience if profile.reach.hears == "always" else _BURST
         return (is_unanswered and now >= setting.sent_at + waits) or device.n_unfit >= _TOO_MANY
 

@@ -90,7 +90,14 @@ class Core:
         self._episodes = Episodes(*parts, self.feedback, options, self._effects, counters)
         self._membership = Membership(*parts, self._episodes, self._intake, options, self._effects, counters)
         shared = GuardTopics.of(options.prefix, options.name)
-        self.conduct = Conduct(bindings.devices, timing.period, procedure.max_silence, options.devices, shared)
+        self.conduct = Conduct(
+            bindings.devices,
+            timing.period,
+            procedure.max_silence,
+            options.devices,
+            shared,
+            self._energy.hearing,
+        )
         self._control = f"{options.prefix}/control/"
         self._labels = f"{options.prefix}/label/"
         self._commands = f"{options.prefix}/command/{options.name}"
@@ -244,7 +251,7 @@ class Core:
     def finish(self) -> Effects:
         """Process the readings that wait, close every undecided stream, and add the totals of energy."""
         self._episodes.finish()
-        self._effects.energy += self._energy.totals(self.spent)
+        self._effects.energy += self._energy.totals(self.spent, self.conduct.hearing)
         return self._take_effects()
 
     def to_state(self, *, compress: bool = True) -> Callable[[], bytes]:
@@ -334,10 +341,10 @@ class Core:
         self._feed()
         self._note_wanted()
         heard, self._intake.heard = self._intake.heard, []
-        for node, name, profile, topic in heard:
+        for (node, name, profile, topic), factor in heard:
             if self.conduct.meet(node, name, profile, now):
                 self._want(node)
-            self._effects.publications += self.conduct.hear(name, profile, now, topic)
+            self._effects.publications += self.conduct.hear(name, profile, now, topic, factor)
 
     def _note_wanted(self) -> None:
         """Let control messages to devices that know none be what they are asked."""

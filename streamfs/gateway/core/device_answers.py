@@ -1,5 +1,6 @@
 """What devices say of what they were asked: answers, that they have started, and whether they are online."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -9,6 +10,14 @@ from streamfs.errors import PayloadError
 from streamfs.gateway.core.device_profile import Answer, Availability, Birth, DeviceProfile
 from streamfs.gateway.messages.codecs.paths import Paths
 from streamfs.gateway.messages.topics import Template
+
+OURS = "streamfs"
+"""What the ids of our messages begin with, where others have ids, too."""
+
+N_DIGITS = 12
+"""Digits at the end of a UUID that are the number of a message."""
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 MAX_TOPICS = 32_768
 """Topics of which it is remembered whether they have answers."""
@@ -99,7 +108,8 @@ def _answer(profile: str, node: str, answer: Answer, payload: bytes) -> Said | N
         seconds = document if answer.path is None else _at(document, answer.path)
         is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         return Said(profile, node, seconds=float(seconds)) if is_number else None
-    number = _number(_at(document, answer.id))
+    found = _at(document, answer.id)
+    number = next((n for each in (found if isinstance(found, list) else [found]) if (n := _number(each))), None)
     if number is None:
         return None
     taken = None if answer.ok_path is None else _at(document, answer.ok_path)
@@ -152,6 +162,7 @@ def _at(document: Any, path: str) -> Any:
 
 
 def _number(text: Any) -> int | None:
-    """Return the number of a message, which may stand after a word and a colon."""
-    last = str(text).rpartition(":")[2]
-    return int(last) if last.isdigit() and len(last) < 19 else None
+    """Return the number of a message, which may stand after our name and a colon, or be the end of a UUID."""
+    said = str(text)
+    last = said.removeprefix(f"{OURS}:") if ":" in said else said[-N_DIGITS:] if _UUID.fullmatch(said) else said
+    return int(last) if last.isdigit() and last.isascii() and len(last) < 19 else None

@@ -15,6 +15,7 @@ class Setting:
     number: int = 0  # of the message
     sent_at: float = -inf
     tries: int = 0
+    n_heard: int = 0  # messages of the device since
     is_acknowledged: bool = False
     refusal: str = ""
     told: "Setting | None" = None
@@ -50,6 +51,7 @@ class Device:
     heard_on: dict[str, float] = field(default_factory=dict)  # when, by topic
     offline_since: float | None = None
     topic: str = ""  # on which it reported last
+    spreading_factor: int | None = None  # of its last LoRa frame
     strayed_at: list[float] = field(default_factory=list)  # when it ceased to do what it did, within a day
 
     @property

@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 
 from streamfs.costs.energy import LoRaProfile, Profile
-from streamfs.costs.energy_meter import Account
+from streamfs.costs.energy_meter import NOTHING, Account
 from streamfs.costs.radio_profiles import profile
 from streamfs.costs.rates import Rates
 from streamfs.procedure.procedure import Decision
 
 _MAX_SIZES = 10_000
-
-NOTHING = Account(0, 0, 0.0)
 
 Accounts = npt.NDArray[Any]
 """Records with ``messages``, ``bytes`` and ``joules``."""
@@ -69,6 +67,10 @@ class EnergyAccount:
             self._prices[n_bytes, spreading_factor] = price
         return price
 
+    def hearing(self, n_bytes: int, spreading_factor: int | None = None) -> float:
+        """Return what a device pays for hearing a message of `n_bytes`, as `joules`."""
+        return self._profile_at(spreading_factor).receive_joules(n_bytes)
+
     def decision(self, decision: Decision, messages: int, joules: float, n_nodes: int) -> dict[str, Any]:
         """Return the line of a decision, given what its stream's nodes have sent and spent on messages.
 
@@ -77,10 +79,10 @@ class EnergyAccount:
         waiting = n_nodes * (self._rates.control + self._rates.tick * decision.tick)
         return self._line("decision", **decision.to_json(), messages=messages, energy=joules, waiting=waiting)
 
-    def node(self, name: str, account: Account) -> dict[str, Any]:
-        """Return the line of a node."""
+    def node(self, name: str, account: Account, hearing: Account = NOTHING) -> dict[str, Any]:
+        """Return the line of a node; with what it was asked, if it is a device, and what hearing that has cost."""
         messages, n_bytes, joules = account
-        return self._line("node", node=name, messages=messages, bytes=n_bytes, energy=joules)
+        return self._line("node", node=name, messages=messages, bytes=n_bytes, energy=joules, **_heard(hearing))
 
     def spent(self, nodes: Mapping[str, int], accounts: Accounts, gone: Account = NOTHING) -> Spent:
         """Return what nodes have spent that have sent a message, given all accounts by their numbers."""
@@ -89,11 +91,14 @@ class EnergyAccount:
         by_name = {name: Account(*(accounts[f][node].item() for f in fields)) for name, node in heard.items()}
         return Spent(self.profile, by_name, gone)
 
-    def totals(self, spent: Spent) -> Iterator[dict[str, Any]]:
-        """Yield the lines of all nodes, by name, and of the total."""
+    def totals(self, spent: Spent, hearing: Mapping[str, Account]) -> Iterator[dict[str, Any]]:
+        """Yield the lines of all nodes, by name, and of the total, given what devices have paid for hearing."""
         for name, account in sorted(spent.nodes.items()):
-            yield self.node(name, account)
-        yield self._line("total", messages=spent.messages, bytes=spent.bytes, energy=spent.joules)
+            yield self.node(name, account, hearing.get(name, NOTHING))
+        heard = Account(
+            sum(each.messages for each in hearing.values()), 0, fsum(each.joules for each in hearing.values())
+        )
+        yield self._line("total", messages=spent.messages, bytes=spent.bytes, energy=spent.joules, **_heard(heard))
 
     def _profile_at(self, spreading_factor: int | None) -> Profile:
         if spreading_factor is None or not isinstance(self.profile, LoRaProfile):
@@ -102,3 +107,7 @@ class EnergyAccount:
 
     def _line(self, kind: str, **fields: Any) -> dict[str, Any]:
         return {"kind": kind, **fields, "unit": self.profile.unit, "profile": self.profile.name}
+
+
+def _heard(account: Account) -> dict[str, Any]:
+    return {"asked": account.messages, "hearing": account.joules} if account.messages else {}

@@ -51,9 +51,10 @@ class Intake:
     """Turn messages into readings; `node_of` returns a node's number, given its name and the time, or NONE.
 
     `rejected` has topic, cause, error, size and beginning of each message rejected since this was last emptied.
-    `heard` are devices that can be asked, and have sent a message: node, own name, profile, topic. `orphans`
-    counts messages that feed no stream by their topics, of which it knows `MAX_ORPHANS`. `batteries` has what
-    nodes, by their numbers, have last said of their batteries since the start.
+    `heard` are devices that can be asked, and have sent a message: node, own name, profile, topic; and the
+    spreading factor of a LoRa frame. `orphans` counts messages that feed no stream by their topics, of which it
+    knows `MAX_ORPHANS`. `batteries` has what nodes, by their numbers, have last said of their batteries since the
+    start.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Intake:
         self.rejected: list[dict[str, Any]] = []
         self.orphans: Counter[str] = Counter()
         self.aliases: dict[str, Aliases] = {}  # of metrics, by device
-        self.heard: list[tuple[str, str, str, str]] = []
+        self.heard: list[tuple[tuple[str, str, str, str], int | None]] = []
         self.batteries: dict[int, float] = {}
         self._roster = roster
         self._joiner = joiner
@@ -100,7 +101,7 @@ class Intake:
                     self._leave_out_repeated(record, node)
                     return
                 if target.heard is not None:
-                    self.heard.append(target.heard)
+                    self.heard.append((target.heard, None))
             decoded = codec.decode(payload, arrival, content_type)
             if slot == NONE or isinstance(decoded, Several):
                 self._add_parts(record, target, _named(target.channel, decoded))
@@ -257,6 +258,8 @@ class Intake:
             self.counters["repeated"] += len(parts) < len(decoded.parts)
         size, factor = len(record.payload), decoded.spreading_factor
         message = self._n_messages, record.arrival, size, self._energy.joules(size, factor)
+        if factor is not None and target.heard is not None:
+            self.heard[-1] = target.heard, factor
         is_fed, first, thins = False, target.node * len(self._joiner.channels), target.thins
         known, add = self._numbers[thins], self._readings.add
         for name, part in parts:

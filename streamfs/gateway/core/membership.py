@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 
-from streamfs.costs.energy_meter import Account
+from streamfs.costs.energy_meter import NOTHING, Account
 from streamfs.gateway.core._waiting import NONE
 from streamfs.gateway.core.effects import Effects
-from streamfs.gateway.core.energy_account import NOTHING, EnergyAccount, Spent
+from streamfs.gateway.core.energy_account import EnergyAccount, Spent
 from streamfs.gateway.core.episodes import Episodes
 from streamfs.gateway.core.intake import Intake
 from streamfs.gateway.core.joiner import Joiner

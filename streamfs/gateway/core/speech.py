@@ -3,13 +3,14 @@
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from math import floor
 from typing import Any, NamedTuple
 
 import orjson
 
 from feature_extractors.report import Policy
-from streamfs.gateway.core.device_profile import DeviceProfile
+from streamfs.gateway.core.device_profile import DeviceProfile, Report
 from streamfs.gateway.messages.codecs.sparkplug import DOUBLE, Metric, encode_metrics
 from streamfs.gateway.messages.publication import Publication
 
@@ -137,6 +138,12 @@ def message(
     return Publication(topic, orjson.dumps([said] if report.array else said), report.retain)
 
 
+def size_on_air(profile: DeviceProfile, asked: Asked, publication: Publication) -> int:
+    """Return the bytes of a message to a device that reach it: of a downlink, those that its network is given."""
+    report = profile.report
+    return len(_bytes(report, asked)) if report is not None and report.bytes else len(publication.payload)
+
+
 def written_metrics(profile: DeviceProfile, quantity: str, asked: Asked, topic: str) -> dict[str, Any]:
     """Return the metrics that a message to a device heard on a topic writes, and their values, by name."""
     report = profile.report
@@ -170,10 +177,11 @@ def _values(profile: DeviceProfile, device: str, quantity: str, asked: Asked, nu
         "delta": _plain(min(asked.delta * scale, 32_767.0)),
         "milliseconds": max(1, floor(1000 * asked.most)),
         "id": number,
+        "uuid": _uuid(device, number),
     }
     report = profile.report
     if report is not None and report.bytes:
-        values["bytes"] = b64encode(_bytes(str(report.bytes.get("hex", "")), values["seconds"])).decode()
+        values["bytes"] = b64encode(_bytes(report, asked)).decode()
     return values
 
 
@@ -193,13 +201,19 @@ def _filled_text(template: str, values: Mapping[str, Any]) -> str:
     return _ONE.sub(lambda found: str(values.get(found[1], found[0])), template)
 
 
-def _bytes(template: str, seconds: int) -> bytes:
+def _bytes(report: Report, asked: Asked) -> bytes:
     """Return hexadecimal bytes; ``{seconds:3}`` are three bytes, the largest first, with a minus the smallest."""
 
     def number(found: re.Match[str]) -> str:
-        return seconds.to_bytes(int(found[2]), "little" if found[1] else "big").hex()
+        return max(1, floor(asked.most)).to_bytes(int(found[2]), "little" if found[1] else "big").hex()
 
-    return bytes.fromhex(_NUMBER_OF_BYTES.sub(number, template))
+    return bytes.fromhex(_NUMBER_OF_BYTES.sub(number, str(report.bytes.get("hex", ""))))
+
+
+def _uuid(device: str, number: int) -> str:
+    """Return a UUID that ends with the number of a message to a device, and begins as that of no other device."""
+    digits = sha256(device.encode()).hexdigest()
+    return f"{digits[:8]}-{digits[8:12]}-8{digits[12:15]}-8{digits[15:18]}-{number % 10**12:012d}"
 
 
 def _plain(number: float) -> float | int:

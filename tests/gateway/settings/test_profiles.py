@@ -157,7 +157,13 @@ def asks(profile, wanted, period=60.0, silence=None):
             "chirpstack",
             {"soil": ["every:15"]},
             "application/app@ttn/device/d/1/command/down",
-            {"devEui": "d/1", "confirmed": False, "fPort": 2, "data": "AQADhA=="},
+            {
+                "id": "7b2bc40a-abb9-8ae2-805e-000000000007",
+                "devEui": "d/1",
+                "confirmed": False,
+                "fPort": 2,
+                "data": "AQADhA==",
+            },
         ),
         (
             "thethings",
