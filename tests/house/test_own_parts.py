@@ -5,8 +5,10 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from shutil import copytree
 
 import pytest
+from helpers.peers import require
 from helpers.procedures import labelled_streams
 
 import feature_extractors as fx
@@ -21,27 +23,23 @@ from streamfs.procedure import read_rule
 PACKAGE = Path(__file__).parents[2] / "examples" / "own_parts"
 
 
-def installed(folder):
-    """Write what an installer writes of a package into a folder, and return it."""
-    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    info = folder / "own_parts-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: own-parts\nVersion: 1.0\n")
-    sections = [
-        f"[{group}]\n" + "".join(f"{key} = {place}\n" for key, place in parts.items())
-        for group, parts in project["entry-points"].items()
-    ]
-    (info / "entry_points.txt").write_text("\n".join(sections))
-    assert set(project["entry-points"]) == set(own_parts.GROUPS)
-    return folder
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Install the package into a folder of its own, and return that."""
+    require("setuptools.command.bdist_wheel")  # of a setuptools that needs no other package
+    folder = tmp_path_factory.mktemp("installed")
+    source = copytree(PACKAGE, folder / "source")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "install", *options, "--target", folder / "site", source]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return folder / "site"
 
 
 @pytest.fixture
-def package(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(installed(tmp_path))
-    monkeypatch.syspath_prepend(PACKAGE)
+def package(installed, monkeypatch):
+    monkeypatch.syspath_prepend(installed)
     own_parts._found.cache_clear()
-    yield tmp_path
+    yield
     own_parts._found.cache_clear()
 
 
@@ -52,6 +50,8 @@ def streams():
 
 @pytest.mark.usefixtures("package")
 def test_each_part_is_known_by_its_name(streams, tmp_path):
+    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(project["entry-points"]) == set(own_parts.GROUPS)
     options = {"features": ["middle(a.level)", "mean(b.noise)"], "pricing": "own_radio", "confidence": 0.6}
     procedure = train(streams, **options, select="variance", n_features=1, model="nearest-mean")
     assert len(procedure.features) == 1
@@ -93,19 +93,22 @@ def test_without_the_package_they_are_not_known(streams):
         codecs.own_codec("percent", {})
 
 
-def test_the_command_line_knows_them(tmp_path, streams):
-    installed(tmp_path)
+def test_the_command_line_knows_them(tmp_path, streams, installed):
     streams.write(tmp_path / "streams.csv")
-    paths = os.pathsep.join(map(str, (tmp_path, PACKAGE, *sys.path)))
+    paths = os.pathsep.join(map(str, (installed, *sys.path)))
     train_line = [
         "train", "streams.csv", "-o", "own.streamfs", "--feature", "middle(a.level)", "--feature", "mean(b.noise)",
         "--classifier", "nearest-mean", "--select", "variance", "--n-features", "1", "--profile", "own_radio",
         "--confidence", "0.6",
     ]  # fmt: skip
-    for words in (train_line, ["evaluate", "own.streamfs", "streams.csv", "--json"]):
+    asked = ["evaluate", "own.streamfs", "streams.csv", "--json"], ["devices", "own_device"]
+    said = []
+    for words in (train_line, *asked):
         found = subprocess.run(
             [sys.executable, "-m", "streamfs", *words],
             cwd=tmp_path, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert found.returncode == 0, found.stderr
-    assert '"accuracy":' in found.stdout
+        said.append(found.stdout)
+    assert '"accuracy":' in said[1]
+    assert "A meter that reports a share in percent." in said[2]
