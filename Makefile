@@ -9,7 +9,7 @@ CLUSTER := --override-ini "addopts=--doctest-modules --strict-markers --strict-c
 QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
 	oracles procedure relief selection sensors_sim
 
-.PHONY: demo demo-devices demo-node test test-cluster collected quick check kernels mutants fuzz simulate docs lock screenshots release-check wheels matrix \
+.PHONY: demo demo-devices demo-node test test-cluster cluster-soak collected quick check kernels mutants fuzz simulate docs lock screenshots release-check wheels matrix \
 	bench soak device-kills standby-kills clean
 
 demo: $(VENV)/demo
@@ -61,10 +61,16 @@ fuzz: $(VENV)/fuzz
 		PYTHONPATH=.:tests $(BIN)/python tests/fuzz/fuzz.py $$target 60 || exit 1; \
 	done
 
-# The tests that need Spark; they install it, and Java 17 by the system's packages.
+# The tests that need Spark, or those named ONLY; they install it, and Java 17 by the system's packages.
 test-cluster: $(VENV)/cluster
 	@sh tests/install.sh java mosquitto
-	$(BIN)/pytest $(CLUSTER)
+	$(BIN)/pytest $(CLUSTER) $(if $(ONLY),-k "$(ONLY)")
+
+# Kill executors, drivers and a gateway while a million samples, and live readings, are decided on Spark.
+cluster-soak: $(VENV)/cluster
+	@sh tests/cluster/install_java.sh
+	@sh tests/install_broker.sh
+	PYTHONPATH=.:tests:tests/faults:tests/cluster/spark $(BIN)/python tests/cluster/spark/soak.py
 
 # Run the gateway in simulated worlds for SECONDS, and shrink those in which something is wrong; with fresh seeds, or
 # those from FIRST on, or those after the ones that are noted in the file LEDGER.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import c45
+import cluster
 import default_training
 import early
 import engine
@@ -191,6 +192,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "kernels": kernels.section,
     "startup": startup.section,
     "gateway": gateway.section,
+    "cluster": cluster.section,
     "selection_filters": selection_filters.section,
     "selection_wrappers": selection_wrappers.section,
     "selection_densities": selection_densities.section,

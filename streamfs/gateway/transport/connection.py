@@ -286,20 +286,24 @@ class BrokerConnection(Client):
         self._incoming += chunk
         return True
 
-    def _take_message(self, command: int, body: bytearray, arrival: float) -> None:
+    def _take_message(self, command: int, body: bytes, arrival: float) -> None:
         """Decode a message (MQTT 5, 3.3): topic, packet id and properties if it has any, payload."""
         qos = command >> 1 & 3
         try:
             end_of_topic = 2 + (body[0] << 8 | body[1])
             end_of_id = end_of_topic + 2 if qos else end_of_topic
-            n_bytes, properties = variable_integer(body, end_of_id) if self._has_properties else (0, end_of_id)
-            acknowledgement = _ACKNOWLEDGEMENTS[qos] + body[end_of_topic:end_of_id]
+            n_bytes, properties = 0, end_of_id
+            if self._has_properties:
+                n_bytes, properties = body[end_of_id], end_of_id + 1
+                if n_bytes:
+                    n_bytes, properties = variable_integer(body, end_of_id)
+            acknowledgement = _ACKNOWLEDGEMENTS[qos] + body[end_of_topic:end_of_id] if qos else b""
         except IndexError as error:
             raise PacketError(f"a message of {len(body)} bytes that ends too early") from error
         end = properties + n_bytes
         if end > len(body):
             raise PacketError(f"a message of {len(body)} bytes with properties of {n_bytes}")
-        content_type = self._content_type(bytes(body[properties:end])) if n_bytes else ""
+        content_type = self._content_type(body[properties:end]) if n_bytes else ""
         try:
             topic = body[2:end_of_topic].decode()
         except UnicodeDecodeError:
@@ -308,7 +312,7 @@ class BrokerConnection(Client):
             self._silence.acknowledged(1)
             self.queue(acknowledgement)
             return
-        message = Message(topic, bytes(body[end:]), bool(command & 1), arrival, content_type)
+        message = Message(topic, body[end:], bool(command & 1), arrival, content_type)
         self._inbox.put(message, acknowledgement)
         if acknowledgement:
             self._silence.received()
@@ -320,11 +324,11 @@ class BrokerConnection(Client):
             self._counters["malformed_properties"] += 1
             return ""
 
-    def _take_answer(self, command: int, body: bytearray) -> None:
+    def _take_answer(self, command: int, body: bytes) -> None:
         """Pass a packet other than a message to paho."""
         self._in_packet["command"] = command
         self._in_packet["remaining_length"] = len(body)
-        self._in_packet["packet"] = body
+        self._in_packet["packet"] = bytearray(body)
         if self._packet_handle() != MQTTErrorCode.MQTT_ERR_SUCCESS:
             raise PacketError(f"a packet of {len(body)} bytes that begins with {command:#04x}")
         if command >> 4 == PacketTypes.PINGRESP:

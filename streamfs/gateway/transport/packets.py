@@ -7,6 +7,7 @@ from functools import lru_cache
 _CONTENT_TYPE, _SUBSCRIPTION_IDENTIFIER = 3, 11  # properties of a message (MQTT 5, 3.3.2.3)
 _NUMBERS = {1: 1, 2: 4, 35: 2}  # numeric properties, and their bytes
 _TEXTS = {_CONTENT_TYPE: 1, 8: 1, 9: 1, 38: 2}  # text properties, and how many texts
+_LAST = 127  # numbers of one byte
 _KNOWN = 256  # cached sets of properties: publishers repeat themselves
 
 
@@ -14,16 +15,20 @@ class PacketError(Exception):
     """Incoming bytes are not MQTT."""
 
 
-def split_packets(incoming: bytearray) -> Iterator[tuple[int, bytearray]]:
+def split_packets(incoming: bytearray) -> Iterator[tuple[int, bytes]]:
     r"""Remove whole packets from the front of incoming bytes, yielding the first byte and the body of each."""
     start = 0
     with suppress(IndexError):  # the length itself is cut off
+        length, body = variable_integer(incoming, 1)
+        data = bytes(incoming) if body + length <= len(incoming) else b""  # a copy of a part would be in vain
         while True:
-            length, body = variable_integer(incoming, start + 1)
+            length, body = data[start + 1], start + 2
+            if length > _LAST:
+                length, body = variable_integer(data, start + 1)
             end = body + length
-            if end > len(incoming):
+            if end > len(data):
                 break
-            yield incoming[start], incoming[body:end]
+            yield data[start], data[body:end]
             start = end
     del incoming[:start]
 
