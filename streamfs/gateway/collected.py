@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from streamfs.errors import LogError, PayloadError
-from streamfs.gateway.core.bindings import Route, quantity_sent
+from streamfs.gateway.core.bindings import STANDARD, Route, quantity_sent
 from streamfs.gateway.core.labels import decode_label
-from streamfs.gateway.core.records import MESSAGE, Record
+from streamfs.gateway.core.records import MESSAGE, SETTINGS, START, Record
+from streamfs.gateway.core.replay_configuration import Heard, heard_by
 from streamfs.gateway.core.routes import level_of
 from streamfs.gateway.messages.codecs import Codec, Reading, Reported, Several
+from streamfs.gateway.recovery import newest_configuration
+from streamfs.gateway.storage.journal_reader import JournalReader
 from streamfs.gateway.storage.log_reader import read_log
 from streamfs.gateway.storage.segment import first_position, segment_name, segments
-from streamfs.gateway.storage.state import log_folder
+from streamfs.gateway.storage.state import journal_path, log_folder
 
 
 class Collected(NamedTuple):
@@ -40,7 +43,7 @@ class Collected(NamedTuple):
 
 
 def collect(
-    folder: str | PathLike[str], routes: Sequence[Route], prefix: str, left_out: Counter[str]
+    folder: str | PathLike[str], routes: Sequence[Route] | None, prefix: str, left_out: Counter[str]
 ) -> Iterator[Collected]:
     """Yield the readings in a gateway's state or spool, in the order of their messages.
 
@@ -48,8 +51,9 @@ def collect(
     ----------
     folder : path
         A state, whose log is read, or a folder with segments of a log; the gateway may be running.
-    routes : sequence of Route
-        Topics and their formats; the first that matches a topic counts.
+    routes : sequence of Route, optional
+        Topics and their formats; the first that matches a topic counts. By default they are those by which the
+        gateway has read its messages, as its log and its journal say, and the names of nodes, too.
     prefix : str
         Prefix of the gateway's own topics, whose messages are not readings.
     left_out : Counter
@@ -60,9 +64,23 @@ def collect(
     LogError
         If there is no log, or a segment is missing or damaged.
     """
-    for record in _messages(folder):
-        if not record.topic.startswith(f"{prefix}/"):
-            yield from _readings(record, routes, left_out)
+    heard = Heard((STANDARD,), {}, prefix) if routes is None else Heard(tuple(routes), {}, prefix)
+    if routes is None:
+        heard = _heard_at_first(folder, heard)
+    for record in _records(folder):
+        if routes is None and record.kind in (START, SETTINGS) and record.payload:
+            heard = heard_by(record.payload)
+        elif record.kind == MESSAGE and not record.topic.startswith(f"{heard.prefix}/"):
+            yield from _readings(record, heard, left_out)
+
+
+def _heard_at_first(folder: str | PathLike[str], by_default: Heard) -> Heard:
+    """Return how a gateway reads messages by its journal's newest snapshot, if there is one."""
+    if not journal_path(folder).is_file():
+        return by_default
+    with JournalReader(journal_path(folder)) as journal:
+        _, content = newest_configuration(journal.snapshots())
+    return heard_by(content) if content else by_default
 
 
 class LabelledSpan(NamedTuple):
@@ -99,7 +117,9 @@ def collect_labels(
         As for `collect`.
     """
     said: dict[str, dict[object, tuple[float, str]]] = defaultdict(dict)
-    for record in _messages(folder):
+    for record in _records(folder):
+        if record.kind != MESSAGE:
+            continue
         stream = record.topic.removeprefix(f"{prefix}/label/")
         if stream == record.topic or not record.payload:
             continue
@@ -121,20 +141,19 @@ def _spans(stream: str, labels: Sequence[tuple[float, str]], span: float) -> Ite
         before = time
 
 
-def _messages(folder: str | PathLike[str]) -> Iterator[Record]:
-    """Yield the messages in a log."""
+def _records(folder: str | PathLike[str]) -> Iterator[Record]:
+    """Yield the records in a log."""
     place = log_folder(folder) if log_folder(folder).is_dir() else Path(folder)
     paths = segments(place)
     if not paths:
         raise LogError(f"{folder} has no segment of a log, expected files such as {segment_name(0)}")
     for _, record in read_log(place, first_position(paths[0])):
-        if record.kind == MESSAGE:
-            yield record
+        yield record
 
 
-def _readings(record: Record, routes: Sequence[Route], left_out: Counter[str]) -> Iterator[Collected]:
+def _readings(record: Record, heard: Heard, left_out: Counter[str]) -> Iterator[Collected]:
     """Yield the readings of a message."""
-    target = _target(record.topic, routes)
+    target = _target(record.topic, heard)
     if target is None:
         left_out["unbound"] += 1
         return
@@ -154,12 +173,12 @@ def _readings(record: Record, routes: Sequence[Route], left_out: Counter[str]) -
             yield Collected(node, time, quantity, value)
 
 
-def _target(topic: str, routes: Sequence[Route]) -> tuple[str, str | None, Codec] | None:
+def _target(topic: str, heard: Heard) -> tuple[str, str | None, Codec] | None:
     """Return a topic's node, channel (None if the payload names it) and codec; None for other topics."""
-    for route in routes:
+    for route in heard.routes:
         found = None if route.ignores(topic) else route.find(topic)
         if found is not None:
-            return level_of(found.node), found.channel, found.codec
+            return heard.aliases.get(found.node) or level_of(found.node), found.channel, found.codec
     return None
 
 

@@ -1,7 +1,7 @@
 """Recovery of a gateway from its state: snapshots and the replay of records."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -80,18 +80,22 @@ def resume(state: State, *, trust: bool = False) -> Recovered:
 
 def _last_configuration(state: State) -> bytes:
     """Return the bindings and options of the last run; empty if there was none, or they cannot be written."""
-    position, found = state.log.start, b""
-    for at, snapshot in state.journal.snapshots():
+    position, found = newest_configuration(state.journal.snapshots())
+    for _, record in state.log.read(state.log.start if position is None else position):
+        if record.kind in (START, SETTINGS):
+            found = record.payload
+    return found
+
+
+def newest_configuration(snapshots: Iterable[tuple[int, bytes]]) -> tuple[int | None, bytes]:
+    """Return position, bindings and options of the newest readable snapshot; None, and empty, if there is none."""
+    for position, snapshot in snapshots:
         try:
             header, _, _ = container.unpack(snapshot, KIND, VERSION, "the snapshot")
         except ModelError:  # of another version; `recover` warns about it
             continue
-        position, found = at, header["configuration"].encode()
-        break
-    for _, record in state.log.read(position):
-        if record.kind in (START, SETTINGS):
-            found = record.payload
-    return found
+        return position, header["configuration"].encode()
+    return None, b""
 
 
 def last_model(state: State, *, trust: bool = False) -> Procedure | None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import orjson
@@ -10,11 +11,14 @@ import pytest
 
 from streamfs import StreamSet
 from streamfs.cli.app import main
-from streamfs.errors import LogError
+from streamfs.errors import DataError, LogError
 from streamfs.gateway.collected import Collected, LabelledSpan, collect, collect_labels
-from streamfs.gateway.core.bindings import STANDARD, Route
-from streamfs.gateway.core.records import CLOCK, MESSAGE, Record
+from streamfs.gateway.core.bindings import STANDARD, Bindings, Route
+from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.records import CLOCK, MESSAGE, START, Record
+from streamfs.gateway.core.replay_configuration import described
 from streamfs.gateway.storage.log import Log
+from streamfs.gateway.storage.state import State
 
 LONG = ("stream", "time", "sensor", "value")
 
@@ -123,6 +127,32 @@ def test_a_state_becomes_streams(tmp_path, capfd):
     streams = StreamSet.read(out, long=LONG, labelled=False)
     assert (streams.names, streams.columns, streams.period) == (("n1", "n2"), ("light",), 10.0)
     np.testing.assert_array_equal(streams.values[:, :, 0], [[0, 1, 2, 3], [100, 101, 102, 103]])
+
+
+def test_a_state_says_itself_how_its_messages_are_read(tmp_path, capfd):
+    fields = {"temperature": "warmth"}
+    routes = tuple(Route.of(f"{base}/{{node}}", "json", fields=fields) for base in ("zigbee2mqtt", "attic"))
+    bindings = Bindings(("warmth",), {}, discovers=True, routes=routes[:1], aliases={"hall": "cellar"})
+    starts = [
+        Record(START, 99.0, "digest", described(each, Options(prefix="own")), "")
+        for each in (bindings, replace(bindings, routes=routes[1:]))
+    ]
+    said = [
+        message(f"{base}/hall", {"temperature": 21.5}, 100.0 + k)
+        for k, base in enumerate(("zigbee2mqtt", "attic"))
+    ]
+    folder = tmp_path / "state"
+    with State(folder) as state:
+        for record in (starts[0], *said, message("own/status/gateway", {"temperature": 1}), starts[1], said[1]):
+            state.log.append([record])
+    left_out = Counter()
+    readings = [*collect(folder, None, "streamfs", left_out)]
+    assert readings == [Collected("cellar", 100.0, "warmth", 21.5), Collected("cellar", 101.0, "warmth", 21.5)]
+    assert left_out == {"unbound": 1}
+    with pytest.raises(DataError, match=r"streamfs collect .*state -o FILE\.parquet makes one"):
+        StreamSet.read(folder)
+    main(["inspect", str(folder / "journal.sqlite"), "--json"])  # stands for its state
+    assert orjson.loads(capfd.readouterr().out)["streams"] == 1
 
 
 def test_settings_name_the_topics(tmp_path, capfd):

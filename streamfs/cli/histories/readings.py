@@ -12,6 +12,9 @@ from streamfs.errors import DataError
 if TYPE_CHECKING:
     from streamfs.gateway.settings.settings import Settings
 
+JOURNAL = "journal.sqlite"
+"""File in a gateway's state."""
+
 Readings = Iterator[tuple[str, float, str, float]]
 
 
@@ -30,10 +33,12 @@ def readings_of(paths: Sequence[Path], time_zone: str = "UTC") -> Readings | Non
 
 
 def gateway_readings(path: Path, settings: "Settings | None", left_out: Counter[str]) -> Readings | None:
-    """Return the readings in a gateway's state or spool; None if a path is neither.
+    """Return the readings in a gateway's state, which its journal stands for, or spool; None if a path is neither.
 
-    `settings` are those of the gateway; by default, nodes publish to sensors/{node}/{channel}.
+    `settings` are those of the gateway; by default they are as its log and journal say, or else nodes publish to
+    sensors/{node}/{channel}.
     """
+    path = path.parent if path.name == JOURNAL and path.is_file() else path
     if not path.is_dir():
         return None
     from streamfs.gateway.storage.segment import segments  # noqa: PLC0415 - tables shall not wait for the gateway
@@ -42,9 +47,8 @@ def gateway_readings(path: Path, settings: "Settings | None", left_out: Counter[
     if not (log_folder(path).is_dir() or segments(path)):
         return None
     from streamfs.gateway.collected import collect  # noqa: PLC0415
-    from streamfs.gateway.core.bindings import STANDARD  # noqa: PLC0415
     from streamfs.gateway.core.options import Options  # noqa: PLC0415
 
-    routes = (STANDARD,) if settings is None else tuple(source.route() for source in settings.sources)
+    routes = None if settings is None else tuple(source.route() for source in settings.sources)
     prefix = Options.prefix if settings is None else settings.prefix
     return collect(path, routes, prefix, left_out)

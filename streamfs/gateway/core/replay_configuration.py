@@ -1,8 +1,8 @@
 """Bindings and options in records and snapshots, so that a replay has those of the run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -64,17 +64,31 @@ def described(bindings: Bindings, options: Options) -> bytes:
     return orjson.dumps(content)
 
 
-def understood(content: bytes, channels: Sequence[str]) -> tuple[Bindings, Options]:
-    """Decode what `described` has encoded, which is not empty, for these channels."""
+class Heard(NamedTuple):
+    """How a gateway reads messages: routes, names of nodes by those that they are heard under, its own prefix."""
+
+    routes: tuple[Route, ...]
+    aliases: Mapping[str, str]
+    prefix: str
+
+
+def heard_by(content: bytes) -> Heard:
+    """Decode how a gateway reads messages from what `described` has encoded, which is not empty."""
     said = orjson.loads(content)
     routes = tuple(Route.of(**orjson.loads(route)) for route in said["routes"])
+    return Heard(routes, said.get("aliases", {}), said["options"]["prefix"])
+
+
+def understood(content: bytes, channels: Sequence[str]) -> tuple[Bindings, Options]:
+    """Decode what `described` has encoded, which is not empty, for these channels."""
+    said, heard = orjson.loads(content), heard_by(content)
     devices = {key: profile_from_json(profile) for key, profile in said.get("devices", {}).items()}
     bindings = Bindings(
         tuple(channels),
         said["nodes_of"],
         said["discovers"],
-        routes,
-        said.get("aliases", {}),
+        heard.routes,
+        heard.aliases,
         devices,
         said.get("zones", {}),
     )
