@@ -113,7 +113,7 @@ class Setting:
             min_leaf=2,
             time_limit=self.n_ticks,
             groups=None,
-            search=SearchSettings(vary=False),
+            search=SearchSettings(as_offered=True),
             seed=seed,
             n_jobs=1,
         )

@@ -167,7 +167,7 @@ def rooms() -> list[Figure]:
                     features=features(training),
                     make_selector=None,
                     learners=learners,
-                    search=SearchSettings(vary=False),
+                    search=SearchSettings(as_offered=True),
                 ).trainer()
                 theirs[peer].append(outcome(whole, whole.candidates.proposed, test))
         figures += _figures(name, ours)

@@ -82,7 +82,7 @@ def _model(name: str, quantities: tuple[str, ...]) -> Procedure:
         streams = StreamSet(*SameSource().uncalibrated().sample(N_PAIRS, N_TICKS, PERIOD))
         features = [fx.get(f"{kind}(a.{quantity}, b.{quantity})") for quantity in quantities for kind in KINDS]
         learn = forest_learner(MIN_LEAF, N_TICKS, seed=0, n_trees=N_TREES)
-        model = train(streams, features=[fx.get("count()"), *features], model=learn, select=None)
+        model = train(streams, features=[fx.get("count()"), *features], classifier=learn, select=None)
         model.with_confidence(1.0).save(path)
     return Procedure.load(path)
 

@@ -194,7 +194,7 @@ def outcomes(drawn: Mushrooms, options: argparse.Namespace) -> Iterator[Outcome]
             chunks = [seeds[start : start + CHUNK] for start in range(0, len(seeds), CHUNK)]
             work = (delayed(run)(recorded, chunk, options.budget) for chunk in chunks)
             curves = []
-            for part in Parallel(options.jobs, return_as="generator")(work):
+            for part in Parallel(options.n_jobs, return_as="generator")(work):
                 curves.append(part)
                 report(f"runs with {span(previous)}", sum(map(len, curves)), len(seeds))
             names = [name for number, name in enumerate(drawn.names, 1) if number not in previous]
@@ -289,7 +289,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--budget", type=int, default=100, help="largest sample of a candidate")
     parser.add_argument("--prior", type=int, choices=[0, 1], default=1, help="instances added to each region")
     parser.add_argument("--seed", type=int, default=0, help="seed of the draws (default: %(default)s)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of processes")
+    parser.add_argument("--n-jobs", type=int, default=os.cpu_count() or 1, help="number of processes")
     parser.add_argument("--quick", action="store_true", help="10 runs of 20 values, to try it out")
     parser.add_argument("--out", type=new_folder, help="folder for the figures")
     parser.add_argument("--json", action="store_true", help="print the tables as JSON")

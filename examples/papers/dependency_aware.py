@@ -99,7 +99,7 @@ def options() -> argparse.Namespace:
     )
     parser.add_argument("--seed", type=whole(0), default=0, help="seed of the probes (default: %(default)s)")
     parser.add_argument(
-        "--jobs",
+        "--n-jobs",
         type=whole(1),
         default=os.cpu_count() or 1,
         help="number of threads; by default one for each core",
@@ -127,7 +127,7 @@ def main(asked: argparse.Namespace) -> None:
             stopping=watch,
             check_every=check_every,
             n_features=N_BEST,
-            n_jobs=asked.jobs,
+            n_jobs=asked.n_jobs,
             random_state=asked.seed,
         ).fit(training.values[::step], training.labels[::step])
     if asked.plot:

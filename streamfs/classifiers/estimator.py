@@ -87,7 +87,9 @@ class EstimatorClassifier(PickledClassifier):
 
     def __init__(self, model: Any, feature_names: Sequence[str], classes: Sequence[str]) -> None:
         if not self.is_model(model):
-            raise TypeError(f"model is a {type(model).__name__}, expected a classifier with fit and predict_proba")
+            raise TypeError(
+                f"classifier is a {type(model).__name__}, expected a classifier with fit and predict_proba"
+            )
         super().__init__(model, feature_names, classes)
         known = getattr(model, "classes_", classes)
         if sorted(known) != sorted(classes):

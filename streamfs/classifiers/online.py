@@ -144,7 +144,7 @@ class OnlineClassifier(PickledClassifier):
         """Raise a TypeError unless it is a River classifier."""
         if not cls.is_model(model):
             raise TypeError(
-                f"model is a {type(model).__name__}, expected a River classifier, or another with fit and "
+                f"classifier is a {type(model).__name__}, expected a River classifier, or another with fit and "
                 "predict_proba"
             )
 

@@ -46,7 +46,7 @@ def compare(
                 outcomes += found
     except BrokenProcessPool as error:
         raise StreamfsError(
-            "a process of the experiment died, maybe for lack of memory: run fewer processes with --jobs"
+            "a process of the experiment died, maybe for lack of memory: run fewer processes with --n-jobs"
         ) from error
     return sorted(outcomes, key=lambda outcome: outcome.seed)
 

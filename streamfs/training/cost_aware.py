@@ -55,7 +55,7 @@ def train(
     horizon: int | timedelta | None = None,
     select: str | MakeSelector | None = CHANNELS,
     n_features: int | None = None,
-    model: "str | QuerySensitiveNeighbors | RiverClassifier | ProbabilisticModel | Learn | None" = None,
+    classifier: "str | QuerySensitiveNeighbors | RiverClassifier | ProbabilisticModel | Learn | None" = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Procedure:
@@ -98,7 +98,7 @@ def train(
         `positions` and `random_state`. None offers all features to the classifier.
     n_features : int, optional
         How many ranked features to offer; by default chosen by cross-validation over streams.
-    model : str, QuerySensitiveNeighbors, River classifier, ProbabilisticModel, or callable, optional
+    classifier : str, QuerySensitiveNeighbors, River classifier, ProbabilisticModel, or callable, optional
         What to fit: ``"extra-trees"``, a forest, the default; ``"c45"``, a tree, the default on ranked or all
         features; ``"boosting"``, gradient boosting of trees; ``"qsfs1"`` or ``"qsfs2"``, neighbours that request
         some channels only while a stream is unusual, as few as can reach the confidence; such neighbours with
@@ -174,11 +174,11 @@ def train(
         raise ValueError(f"n_features is {n_features}, expected 1 to {len(offered)}")
     if select == CHANNELS:
         pricing = replace(pricing, own=own_costs(offered, costs))
-        chosen = TrainingModel(FOREST if model is None else model, confidence or USUAL_CONFIDENCE, seed)
+        chosen = TrainingModel(FOREST if classifier is None else classifier, confidence or USUAL_CONFIDENCE, seed)
         return LeastCost(streams, offered, pricing, decision_costs, chosen, limit, confidence).procedure(
             progress or quiet
         )
-    chosen = TrainingModel(TREE if model is None else model, confidence or USUAL_CONFIDENCE, seed)
+    chosen = TrainingModel(TREE if classifier is None else classifier, confidence or USUAL_CONFIDENCE, seed)
     ranked = RankedFeatures(streams, offered, pricing, costs, make_selector, n_features, chosen, limit)
     return ranked.procedure(progress or quiet)
 

@@ -114,7 +114,7 @@ class LeastCost:
     @property
     def _has_points_alone(self) -> bool:
         """Whether tables are of the points alone, which are all that a forest is fitted to."""
-        return self.model.model == FOREST
+        return self.model.classifier == FOREST
 
     def _kept(self, points: Integers) -> Integers | None:
         """Return the ticks of tables, None if all."""

@@ -48,26 +48,26 @@ MIN_LEAF = 2
 class TrainingModel:
     """What is fitted: its name or itself, the confidence that neighbours must reach, and a seed."""
 
-    model: "str | QuerySensitiveNeighbors | RiverClassifier | ProbabilisticModel | Learn"
+    classifier: "str | QuerySensitiveNeighbors | RiverClassifier | ProbabilisticModel | Learn"
     confidence: float
     seed: int
 
     @property
     def is_tree(self) -> bool:
         """Whether it is a C4.5 tree, whose leaves count streams."""
-        return isinstance(self.model, str) and self.model == TREE
+        return isinstance(self.classifier, str) and self.classifier == TREE
 
     def learner(self, n_classes: int, points: Integers, time_limit: int) -> Learn:
         """Return the function that fits it to streams, mostly at the ticks `points`."""
-        model = self.model
-        if isinstance(model, str) and model in NAMED:
-            model = named_neighbors(model, self.confidence, n_classes)
-        if isinstance(model, QuerySensitiveNeighbors):
-            require_reach(model, self.confidence, n_classes)
-            return NeighborsLearner(model, points, self.seed)
-        if isinstance(model, str) and model in LEARNERS:
-            return self._named(model, time_limit)
-        return own_learner(model, MODELS, partial(rows_at, points=points))
+        classifier = self.classifier
+        if isinstance(classifier, str) and classifier in NAMED:
+            classifier = named_neighbors(classifier, self.confidence, n_classes)
+        if isinstance(classifier, QuerySensitiveNeighbors):
+            require_reach(classifier, self.confidence, n_classes)
+            return NeighborsLearner(classifier, points, self.seed)
+        if isinstance(classifier, str) and classifier in LEARNERS:
+            return self._named(classifier, time_limit)
+        return own_learner(classifier, MODELS, partial(rows_at, points=points))
 
     def _named(self, model: str, time_limit: int) -> Learn:
         if model == FOREST:
@@ -80,18 +80,19 @@ def training_positions(n_ticks: int, time_limit: int) -> Integers:
     return np.asarray(position_grid(min(time_limit, n_ticks)))
 
 
-def own_learner(model: object, names: Sequence[str], rows: Rows) -> Learn:
+def own_learner(classifier: object, names: Sequence[str], rows: Rows) -> Learn:
     """Return what fits a classifier that is given, or that goes by a name of others; `names` are ours.
 
     A classifier of another library is fitted to `rows`.
     """
-    found: Any = model
-    if isinstance(model, str):
-        found = OWN_LEARNERS.get(model) or own_part("streamfs.learners", model)
+    found: Any = classifier
+    if isinstance(classifier, str):
+        found = OWN_LEARNERS.get(classifier) or own_part("streamfs.learners", classifier)
     if found is None:
-        raise ValueError(f"model is {model!r}, expected one of {', '.join(names)}, or a classifier")
+        raise ValueError(f"classifier is {classifier!r}, expected one of {', '.join(names)}, or a classifier")
     if isinstance(found, type):
-        raise TypeError(f"model is the class {found.__name__}, expected an instance, such as {found.__name__}()")
+        word = found.__name__
+        raise TypeError(f"classifier is the class {word}, expected an instance, such as {word}()")
     if EstimatorClassifier.is_model(found) or not callable(found):
         return model_learner(found, rows)
     return uncalibrated_learner(found)
@@ -103,7 +104,7 @@ def register_learner(name: str, learn: Learn) -> None:
     Parameters
     ----------
     name : str
-        What `train(model=...)` is given.
+        What `train(classifier=...)` is given.
     learn : callable
         Fits a classifier to a `FeatureTable`.
 

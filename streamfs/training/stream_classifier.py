@@ -31,7 +31,7 @@ class StreamClassifier(ClassifierMixin, Estimator):
     ----------
     features, costs, pricing, confidence, error_cost, delay_cost, sending_cost, time_limit, select
         As of `train`.
-    n_features, model
+    n_features, classifier
         As of `train`.
     on_timeout : {"label", "none"}
         What is predicted of a stream that the procedure gives no label: its likeliest class, or None.
@@ -79,7 +79,7 @@ class StreamClassifier(ClassifierMixin, Estimator):
         "time_limit": [Whole(1), None],
         "select": [str, callable, None],
         "n_features": [Whole(1), None],
-        "model": [str, callable, Made("fit", "predict_proba"), Made("learn_one", "predict_proba_one"), None],
+        "classifier": [str, callable, Made("fit", "predict_proba"), Made("learn_one", "predict_proba_one"), None],
         "on_timeout": [OneOf("label", "none")],
         "period": [RealNumber(above=0.0)],
         "random_state": [Whole()],
@@ -97,7 +97,7 @@ class StreamClassifier(ClassifierMixin, Estimator):
         time_limit: int | None = None,
         select: Any = CHANNELS,
         n_features: int | None = None,
-        model: Any = None,
+        classifier: Any = None,
         on_timeout: str = "label",
         period: float = 1.0,
         random_state: int = 0,
@@ -112,7 +112,7 @@ class StreamClassifier(ClassifierMixin, Estimator):
         self.time_limit = time_limit
         self.select = select
         self.n_features = n_features
-        self.model = model
+        self.classifier = classifier
         self.on_timeout = on_timeout
         self.period = period
         self.random_state = random_state

@@ -81,7 +81,7 @@ def train_within(
     progress : callable, optional
         Called with the progress of each step.
     **options
-        Of `train`. With `model`, `select` or `n_features` nothing else is tried.
+        Of `train`. With `classifier`, `select` or `n_features` nothing else is tried.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def train_within(
     given = options.pop("features", None)
     fitting = _fitting(arguments.offered_features(streams, given or default_features(streams)), limits)
     usual = {**options, "features": given if limits.max_ram is None else fitting}
-    is_free = not {"model", "select", "n_features"} & {
+    is_free = not {"classifier", "select", "n_features"} & {
         name for name, value in options.items() if value is not None
     }
     tried, refused = list[tuple[NodeEstimate, float, Procedure]](), ""
@@ -130,9 +130,9 @@ def _fitting(features: Sequence[Feature], limits: NodeLimits) -> list[Feature]:
 def _smaller(options: dict[str, Any], features: Sequence[Feature]) -> Iterator[dict[str, Any]]:
     """Yield what is tried beside what was asked for: fewer features and smaller classifiers, without prices."""
     kept = {name: value for name, value in options.items() if name not in COSTS_OF_DECISIONS}
-    for model, n_features in SMALLER:
+    for classifier, n_features in SMALLER:
         n = min(n_features, len(features))
-        yield {**kept, "features": features, "select": "streamrelief", "model": model, "n_features": n}
+        yield {**kept, "features": features, "select": "streamrelief", "classifier": classifier, "n_features": n}
 
 
 def _cost(procedure: Procedure, options: dict[str, Any]) -> float:

@@ -189,7 +189,7 @@ def test_an_estimator_that_takes_no_nan_says_what_to_do():
     with pytest.raises(TrainingError, match="LogisticRegression cannot be fitted: "):
         given.learn(known, ["a"] * 60)
     with pytest.raises(
-        TypeError, match="model is a SimpleImputer, expected a classifier with fit and predict_proba"
+        TypeError, match="classifier is a SimpleImputer, expected a classifier with fit and predict_proba"
     ):
         EstimatorClassifier(SimpleImputer(), NAMES, CLASSES)
     with pytest.raises(ValueError, match=r"the model was fitted to the classes a, expected \('a', 'b'\)"):

@@ -263,7 +263,7 @@ def test_the_full_catalogue_can_be_offered(command, variant):
 
 def test_the_experiment_is_printed_written_and_drawn(command, variant):
     variant(lambda table: table.select("stream", "time", "label", "a.light", "b.light"))
-    words = ["figure2", "--data", "variant.csv", "--seeds", "2", "--thresholds", "0.8,0.9", "--jobs", "2"]
+    words = ["figure2", "--data", "variant.csv", "--seeds", "2", "--thresholds", "0.8,0.9", "--n-jobs", "2"]
     result = command(*words, "--json", "--csv", "figure2.csv", "--png", "figure2.png")
     (rows,) = result.rows
     methods = ["naive", "cost-based", "Relief", "literal", "StreamRelief", "promise"]
@@ -459,7 +459,7 @@ USAGE = {
     "figure2 --price light=nan": "'light=nan', expected a quantity and a number",
     "figure2 --price =2": "'=2', expected a quantity and a number",
     "figure2 --features 0": "0 is not in the range x>=1",
-    "figure2 --jobs 0": "0 is not in the range",
+    "figure2 --n-jobs 0": "0 is not in the range",
     "figure2 --csv none/x.csv": "there is no folder none",
     "train pairs.csv -o pairs.csv": "--out pairs.csv is the file of STREAMS, which it would overwrite",
     "train pairs.csv -o linked.csv": "--out linked.csv is the file of STREAMS",
@@ -849,7 +849,7 @@ def awaited(condition, seconds=30):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_experiment_ends_with_all_its_processes(first_steps, number):
-    words = ["figure2", "--data", "pairs.csv", "--seeds", "1000", "--jobs", "2"]
+    words = ["figure2", "--data", "pairs.csv", "--seeds", "1000", "--n-jobs", "2"]
     experiment = subprocess.Popen(
         [sys.executable, "-m", "streamfs", *words],
         cwd=first_steps[0],

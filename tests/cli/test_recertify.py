@@ -39,7 +39,7 @@ def test_a_model_is_certified_anew_and_says_how_many_streams_that_takes(folder):
 
 
 def test_it_is_refused_with_the_figures(folder):
-    result = recertify(folder, "there.csv", "--threshold-only")
+    result = recertify(folder, "there.csv", "--no-retrain")
     assert result.exit_code == 1
     assert "cannot be promised" in str(result.exception)
     assert "thresholds on the test streams" in result.output

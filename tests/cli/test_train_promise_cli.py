@@ -132,10 +132,12 @@ def test_a_refusal_says_how_many_more_streams_are_needed(command):
 
 
 def test_a_search_is_resumed_from_its_file(command, folder):
-    first = command(*OFFERED, *PROMISE, "-o", "one.streamfs", "--resume", "scores.jsonl", "--search", "exhaustive")
+    first = command(
+        *OFFERED, *PROMISE, "-o", "one.streamfs", "--resume", "scores.jsonl", "--strategy", "exhaustive"
+    )
     n_scored = len((folder / "scores.jsonl").read_text(encoding="utf-8").splitlines())
     second = command(
-        *OFFERED, *PROMISE, "-o", "two.streamfs", "--resume", "scores.jsonl", "--search", "exhaustive"
+        *OFFERED, *PROMISE, "-o", "two.streamfs", "--resume", "scores.jsonl", "--strategy", "exhaustive"
     )
     assert (first.code, second.code) == (0, 0)
     assert n_scored == 7
@@ -280,7 +282,7 @@ WRONG = {
     "--explore q.parquet --point 1 -o m": "q.parquet ends in '.parquet', expected .csv",
     "--explore f.csv -o m": "--out cannot be combined with --explore, which writes points and not a model",
     "--explore f.csv --promise 0.9": "--promise cannot be combined with --explore",
-    "--explore f.csv --search floating": "--search cannot be combined with --explore",
+    "--explore f.csv --strategy floating": "--strategy cannot be combined with --explore",
     "--explore f.csv --river naive_bayes.GaussianNB": "--river cannot be combined with --explore",
     "--explore f.csv --classifier qsfs1": "--classifier qsfs1 cannot be tested",
     "--promise 0.9 -o m --classifier qsfs2": "--classifier qsfs2 cannot be tested",
@@ -288,10 +290,10 @@ WRONG = {
     "--promise 0.9 -o m --features 2": "--n-features cannot be combined with --promise",
     "--promise 1 -o m": "1.0 is not in the range 0<x<1",
     "--promise 0.9 -o m --risk 0": "0.0 is not in the range 0<x<1",
-    "--promise 0.9 -o m --search best": "'best' is not one of",
+    "--promise 0.9 -o m --strategy best": "'best' is not one of",
     "--promise 0.9 -o m --seconds 0": "0.0 is not in the range x>0",
     "--promise 0.9 -o m --price light": "'light', expected a quantity and a number of at least 0: light=10",
-    "--promise 0.9 -o m --search exhaustive": "of at most 10 features, and there are",
+    "--promise 0.9 -o m --strategy exhaustive": "of at most 10 features, and there are",
     "--promise 0.9 -o m --png m.txt": "m.txt ends in '.txt'",
     "--promise 0.9 -o m --resume m": "--resume m is the file of --out",
     "--promise 0.9 -o pairs.csv": "--out pairs.csv is the file of STREAMS",

@@ -369,12 +369,12 @@ def test_training_makes_a_card(streams):
 
 def test_every_kind_of_classifier_has_a_card(streams, tmp_path):
     feature = [fx.get("mean(a.level)")]
-    river = train(streams, features=feature, model=GaussianNB(), select="streamrelief")
+    river = train(streams, features=feature, classifier=GaussianNB(), select="streamrelief")
     river = with_about(river, card=build_card(river, streams, profile("cc2420")))
     river.save(tmp_path / "r.streamfs")
     loaded = Procedure.load(tmp_path / "r.streamfs", trust=True)
     assert "Classified by GaussianNB of River" in markdown(loaded)
-    lazy = train(streams, features=feature, model="qsfs1", select="streamrelief")
+    lazy = train(streams, features=feature, classifier="qsfs1", select="streamrelief")
     assert "Classified by nearest neighbours: 8 of " in markdown(lazy)
     assert "Classified by a decision tree with 2 leaves." in markdown(mean_procedure())
     assert build_card(lazy, streams, profile("cc2420"))["traffic"]["channels"]["a.level"] > 0
@@ -465,7 +465,7 @@ def test_the_command_prints_writes_and_emits_json(procedure, tmp_path):
 
 def test_the_command_keeps_the_model_and_trusts_no_pickle(streams, tmp_path):
     model = tmp_path / "r.streamfs"
-    train(streams, features=[fx.get("mean(a.level)")], model=GaussianNB(), select="streamrelief").save(model)
+    train(streams, features=[fx.get("mean(a.level)")], classifier=GaussianNB(), select="streamrelief").save(model)
     run = CliRunner().invoke
     assert "which it would overwrite" in run(card_command, [str(model), "-o", str(model)]).stderr
     assert isinstance(run(card_command, [str(model)]).exception, ModelError)

@@ -30,7 +30,7 @@ def noisy_streams(n_streams, seed):
 
 @pytest.fixture(scope="module")
 def procedure():
-    search = SearchSettings(vary=False)
+    search = SearchSettings(as_offered=True)
     return train_promised(
         noisy_streams(300, 0), Promise(0.7, 0.5), features=["mean(noise)"], search=search, n_jobs=1
     )

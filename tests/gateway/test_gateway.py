@@ -134,7 +134,7 @@ def learn(recorded, model=None, confidence=0.95):
         select=None,
         confidence=confidence,
         pricing="cc2420",
-        model=model,
+        classifier=model,
         seed=3,
     )
 

@@ -94,7 +94,7 @@ def test_room_climate_trains_on_one_fold_and_replays_the_other(script, tmp_path)
     ("name", "arguments", "message"),
     [
         ("active_sampling", ["--out", "none/figures"], "--out: 'none/figures', expected a folder"),
-        ("dependency_aware", ["--jobs", "0"], "--jobs: '0', expected a whole number, at least 1"),
+        ("dependency_aware", ["--n-jobs", "0"], "--n-jobs: '0', expected a whole number, at least 1"),
         ("query_sensitive", ["--eta", "nan"], "--eta: 'nan', expected a number above 0"),
         ("query_sensitive", ["--plot", "none/x.png"], "--plot: 'none/x.png', expected a file in an existing"),
         ("supervised_selection", ["--plot", "x.foo"], "--plot: 'x.foo', expected a file that ends in one of .png"),

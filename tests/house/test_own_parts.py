@@ -53,7 +53,7 @@ def test_each_part_is_known_by_its_name(streams, tmp_path):
     project = tomllib.loads((PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert set(project["entry-points"]) == set(own_parts.GROUPS)
     options = {"features": ["middle(a.level)", "mean(b.noise)"], "pricing": "own_radio", "confidence": 0.6}
-    procedure = train(streams, **options, select="variance", n_features=1, model="nearest-mean")
+    procedure = train(streams, **options, select="variance", n_features=1, classifier="nearest-mean")
     assert len(procedure.features) == 1
     rule = read_rule({"rule": "patient", "patience": 3})
     patient = procedure.with_stopping(rule)
@@ -83,8 +83,8 @@ def test_without_the_package_they_are_not_known(streams):
         Pricing("own_radio")
     with pytest.raises(ValueError, match="select is 'variance', expected one of channels"):
         train(streams, select="variance")
-    with pytest.raises(ValueError, match="model is 'nearest-mean', expected one of"):
-        train(streams, model="nearest-mean")
+    with pytest.raises(ValueError, match="classifier is 'nearest-mean', expected one of"):
+        train(streams, classifier="nearest-mean")
     with pytest.raises(ModelError, match="rule is 'patient', expected"):
         read_rule({"rule": "patient", "patience": 3})
     with pytest.raises(SettingsError, match="device is 'own_device', expected one of"):

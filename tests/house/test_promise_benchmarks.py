@@ -88,7 +88,7 @@ def test_a_trial_is_what_training_does():
         promise,
         features=settings.offered(streams, settings.FIVE),
         pricing=Pricing(prices=settings.PRICES["light dear"]),
-        search=SearchSettings(vary=False),
+        search=SearchSettings(as_offered=True),
         seed=1,
     )
     assert (row["refused"], row["learner"]) == (False, procedure.about["classifier"])
@@ -105,7 +105,7 @@ def test_a_trial_is_refused_where_training_is():
     streams = setting.recorded(0)
     features = settings.offered(streams, settings.FIVE)
     with pytest.raises(PromiseError):
-        train_promised(streams, promise, features=features, search=SearchSettings(vary=False))
+        train_promised(streams, promise, features=features, search=SearchSettings(as_offered=True))
 
 
 @pytest.fixture(scope="module")

@@ -33,12 +33,14 @@ def streams():
 
 @pytest.fixture
 def procedure(streams):
-    return train(streams, features=["mean(level)", "last(noise)"], select=None, model="nearest-mean", time_limit=9)
+    return train(
+        streams, features=["mean(level)", "last(noise)"], select=None, classifier="nearest-mean", time_limit=9
+    )
 
 
 def test_it_is_trained_by_name_or_as_an_object(procedure, streams):
     names = [feature.name for feature in procedure.features]
-    given = train(streams, features=names, select=None, model=learn_nearest_mean, time_limit=9)
+    given = train(streams, features=names, select=None, classifier=learn_nearest_mean, time_limit=9)
     assert given.digest == procedure.digest
     table = tabulate(streams, procedure.features)
     np.testing.assert_array_equal(procedure.classifier.uncalibrated().means, learn_nearest_mean(table).means)

@@ -42,7 +42,7 @@ def tree(streams):
 
 @pytest.fixture(scope="module")
 def river(streams):
-    return train(streams, confidence=0.8, n_features=3, model=GaussianNB(), seed=2, select="streamrelief")
+    return train(streams, confidence=0.8, n_features=3, classifier=GaussianNB(), seed=2, select="streamrelief")
 
 
 def test_a_saved_tree_decides_alike(tree, streams, tmp_path):

@@ -351,7 +351,7 @@ class TestExperiment:
     def test_its_tables_are_the_same_for_any_number_of_processes(self):
         if not MUSHROOM.is_file():
             pytest.skip("STREAMFS_DATA is not set: mushroom is not there")
-        alone, shared = (self.run("--jobs", jobs) for jobs in ("1", "2"))
+        alone, shared = (self.run("--n-jobs", jobs) for jobs in ("1", "2"))
         assert alone.returncode == 0, alone.stderr
         assert alone.stdout == shared.stdout
         assert "runs with 1-3" in alone.stderr

@@ -74,7 +74,7 @@ def test_the_command_line_compares_a_further_selection(monkeypatch):
     monkeypatch.setattr(sources, "Motes", partial(sources.Motes, n_training=60, n_testing=30, n_ticks=20))
     result = CliRunner().invoke(
         cli,
-        ["figure2", "--seeds", "1", "--jobs", "1", "--thresholds", "0.8", "--also", "finco", "--json"],
+        ["figure2", "--seeds", "1", "--n-jobs", "1", "--thresholds", "0.8", "--also", "finco", "--json"],
     )
     assert result.exit_code == 0, result.output
     assert '"finco"' in result.stdout

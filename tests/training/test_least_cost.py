@@ -142,7 +142,7 @@ def test_it_is_reproducible_and_read_back(tmp_path):
 def test_any_model_and_own_costs_are_taken():
     streams = labelled_streams(n_streams=160)
     names = [f"mean({column})" for column in streams.columns]
-    tree = train(streams, features=names, model="c45", select="channels")
+    tree = train(streams, features=names, classifier="c45", select="channels")
     assert isinstance(tree.classifier, Tree)
     assert tree.classifier.calibration is not None
     own = train(streams, features=names, costs=Costs(np.array([1.0, 1.0, 9.0, 9.0])))
@@ -161,7 +161,7 @@ def test_any_model_and_own_costs_are_taken():
 )
 def test_any_model_is_calibrated_with_the_number_of_samples(model, tmp_path):
     training, testing = (white_noise(n, 2, 10, 1.5, seed) for seed, n in ((0, 100), (1, 400)))
-    procedure = train(training, features=["count()", "mean(x)", "last(x)"], model=model)
+    procedure = train(training, features=["count()", "mean(x)", "last(x)"], classifier=model)
     assert procedure.classifier.calibration.clock == [f.name for f in procedure.features].index("count()")
     facts = procedure.about["held_out"]
     assert facts["streams"] == facts["labelled"] == 100
@@ -178,11 +178,11 @@ def test_any_model_is_calibrated_with_the_number_of_samples(model, tmp_path):
 
 def test_a_model_that_cannot_serve_is_refused():
     with pytest.raises(TrainingError, match=r"LogisticRegression cannot be fitted .* may be undefined"):
-        train(white_noise(40, 2, 8, 1.0, 0), features=["variance(x)"], model=linear_model.LogisticRegression())
-    with pytest.raises(TypeError, match="model is the class RandomForestClassifier, expected an instance"):
-        train(white_noise(40, 2, 8, 1.0, 0), features=["mean(x)"], model=RandomForestClassifier)
-    with pytest.raises(TypeError, match="model is a LinearRegression, expected a River classifier, or another"):
-        train(white_noise(40, 2, 8, 1.0, 0), features=["mean(x)"], model=linear_model.LinearRegression())
+        train(white_noise(40, 2, 8, 1.0, 0), features=["variance(x)"], classifier=linear_model.LogisticRegression())
+    with pytest.raises(TypeError, match="classifier is the class RandomForestClassifier, expected an instance"):
+        train(white_noise(40, 2, 8, 1.0, 0), features=["mean(x)"], classifier=RandomForestClassifier)
+    with pytest.raises(TypeError, match="classifier is a LinearRegression, expected a River classifier, or another"):
+        train(white_noise(40, 2, 8, 1.0, 0), features=["mean(x)"], classifier=linear_model.LinearRegression())
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ def test_they_are_what_evaluate_finds_at_each():
     labels = np.arange(160) % 2
     values = np.random.default_rng(0).normal(labels[:, None, None], 1.0, (160, 12, 1))
     streams = StreamSet(values, labels.astype(str), ["x"])
-    procedure = train_promised(streams, Promise(0.6), features=["mean(x)", "last(x)"], model="c45", n_jobs=1)
+    procedure = train_promised(streams, Promise(0.6), features=["mean(x)", "last(x)"], classifier="c45", n_jobs=1)
     kept_apart = TrainTestSplit.of(streams, None, 0).test
     found = card_facts.facts(procedure)["other_thresholds"]
     assert found["streams"] == len(kept_apart)

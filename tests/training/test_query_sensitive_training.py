@@ -130,7 +130,7 @@ def streams():
 
 @pytest.fixture(scope="module")
 def procedure(streams):
-    return train(streams, features=FEATURES, model="qsfs1", confidence=0.8, seed=1, select="streamrelief")
+    return train(streams, features=FEATURES, classifier="qsfs1", confidence=0.8, seed=1, select="streamrelief")
 
 
 def test_training_takes_neighbours_by_name(procedure, streams):
@@ -140,13 +140,15 @@ def test_training_takes_neighbours_by_name(procedure, streams):
     assert procedure.classifier.features_tested() == tuple(range(len(procedure.features)))
     assert any("level" in channel for channel in procedure.channels)
     assert (
-        train(streams, features=FEATURES, model="qsfs1", confidence=0.8, seed=1, select="streamrelief").digest
+        train(streams, features=FEATURES, classifier="qsfs1", confidence=0.8, seed=1, select="streamrelief").digest
         == procedure.digest
     )
 
 
 def test_neighbours_decide_and_stop_requesting_channels(streams):
-    procedure = train(streams, features=FEATURES[::2] + FEATURES[3:], select=None, model="qsfs1", confidence=0.99)
+    procedure = train(
+        streams, features=FEATURES[::2] + FEATURES[3:], select=None, classifier="qsfs1", confidence=0.99
+    )
     assert len(procedure.channels) == 3
     evaluation = evaluate(procedure, labelled_streams(60, 12, seed=1))
     assert evaluation.completeness > 0.8
@@ -159,7 +161,7 @@ def test_neighbours_decide_and_stop_requesting_channels(streams):
 
 def test_training_takes_a_users_own_neighbours(streams):
     model = QuerySensitiveNeighbors(Fixed((3,)), n_neighbors=5, laplace=True, thresholds="fitted", eta=0.01)
-    procedure = train(streams, features=FEATURES, select=None, model=model, confidence=0.8)
+    procedure = train(streams, features=FEATURES, select=None, classifier=model, confidence=0.8)
     neighbours = procedure.classifier.uncalibrated()
     assert [f.name for f, kept in zip(procedure.features, neighbours.subset, strict=True) if kept] == [
         "mean(b.level)"
@@ -170,18 +172,18 @@ def test_training_takes_a_users_own_neighbours(streams):
 
 def test_training_refuses_neighbours_that_cannot_be_sure_enough_and_unknown_names(streams):
     with pytest.raises(TrainingError, match=r"n_neighbors is 1, .*expected at least 8 for.*of 0\.9"):
-        train(streams, model=QuerySensitiveNeighbors(laplace=True), select="streamrelief")
+        train(streams, classifier=QuerySensitiveNeighbors(laplace=True), select="streamrelief")
     with pytest.raises(TrainingError, match="confidence is 1, expected less than 1"):
-        train(streams, model="qsfs2", confidence=1.0, select="streamrelief")
+        train(streams, classifier="qsfs2", confidence=1.0, select="streamrelief")
     with pytest.raises(
         ValueError, match="expected one of extra-trees, c45, boosting, qsfs1, qsfs2, or a classifier"
     ):
-        train(streams, model="knn", select="streamrelief")
+        train(streams, classifier="knn", select="streamrelief")
 
 
 def test_the_default_by_its_name_is_the_default(streams):
     named, default = (
-        train(streams, features=FEATURES, model=model, confidence=0.8, select="streamrelief")
+        train(streams, features=FEATURES, classifier=model, confidence=0.8, select="streamrelief")
         for model in ("c45", None)
     )
     assert named.digest == default.digest

@@ -82,7 +82,7 @@ def test_a_long_frame_is_a_set_of_streams():
 
 def test_streams_end_where_they_end():
     short = [stream[: 4 + place % 5] for place, stream in enumerate(X)]
-    fitted = StreamClassifier(features=FEATURES, confidence=1.0, model="c45", select=None).set_params(
+    fitted = StreamClassifier(features=FEATURES, confidence=1.0, classifier="c45", select=None).set_params(
         confidence=0.8
     )
     assert set(fitted.fit(short, Y).predict(short)) <= {"calm", "busy"}
@@ -117,9 +117,9 @@ def test_it_ends_a_pipeline_that_is_pickled():
 
 
 def test_a_classifier_of_scikit_learn_decides_in_it():
-    fitted = StreamClassifier(FEATURES, model=LogisticRegression()).fit(X, Y)
+    fitted = StreamClassifier(FEATURES, classifier=LogisticRegression()).fit(X, Y)
     assert fitted.score(X, Y) > 0.8
-    assert clone(fitted).set_params(model__C=0.1).model.C == 0.1
+    assert clone(fitted).set_params(classifier__C=0.1).classifier.C == 0.1
 
 
 def test_groups_stay_together_in_training():

@@ -104,7 +104,7 @@ def test_a_river_classifier_serves(streams):
         streams,
         n_features=2,
         confidence=0.8,
-        model=HoeffdingTreeClassifier(grace_period=20),
+        classifier=HoeffdingTreeClassifier(grace_period=20),
         select="streamrelief",
     )
     evaluation = evaluate(trained, labelled_streams(n_streams=40, seed=3))
@@ -275,8 +275,8 @@ def test_bad_training_data_is_named(streams):
         {"select": "streamrelief"},
         {"select": "literal", "n_features": 1},
         {"select": None},
-        {"select": None, "model": "extra-trees"},
-        {"select": None, "model": GaussianNB()},
+        {"select": None, "classifier": "extra-trees"},
+        {"select": None, "classifier": GaussianNB()},
     ],
     ids=["ranked", "first", "all", "forest", "river"],
 )
@@ -303,12 +303,12 @@ def test_a_model_that_labels_no_held_out_stream_is_refused(options):
 def test_a_class_of_one_stream_is_not_held_out():
     values = np.repeat([[[0.0]], [[0.1]], [[1.0]]], 5, axis=1)
     lone = StreamSet(values, ["off", "off", "on"], ["x"])
-    options = {"features": ["mean(x)"], "select": None, "model": GaussianNB()}
+    options = {"features": ["mean(x)"], "select": None, "classifier": GaussianNB()}
     assert "held_out" not in train(lone, **options).about
     with pytest.raises(
         TrainingError, match=r"the classifier gives no stream a label at confidence 0\.9: the highest"
     ):
-        train(lone, **options | {"model": unsure})
+        train(lone, **options | {"classifier": unsure})
 
 
 def unsure(table):
@@ -350,13 +350,15 @@ def test_default_flags_are_crossed_at_any_offset():
     "model", [LogisticRegression(), StandardScaler() | LogisticRegression()], ids=["bare", "piped"]
 )
 def test_a_river_model_of_two_classes_is_given_true_and_false(streams, model):
-    trained = train(streams, features=["mean(a.level)", "mean(b.level)"], select=None, confidence=0.7, model=model)
+    trained = train(
+        streams, features=["mean(a.level)", "mean(b.level)"], select=None, confidence=0.7, classifier=model
+    )
     evaluation = evaluate(trained, labelled_streams(n_streams=40, seed=3))
     assert evaluation.completeness > 0.8
     assert evaluation.accuracy > 0.9
     three = StreamSet(streams.values, np.resize(["a", "b", "c"], len(streams)), streams.columns)
     with pytest.raises(TrainingError, match="separates two classes, not 3"):
-        train(three, features=["mean(a.level)"], select=None, model=model)
+        train(three, features=["mean(a.level)"], select=None, classifier=model)
 
 
 def test_a_time_limit_beyond_the_recordings_changes_no_ranking(streams):

@@ -67,7 +67,7 @@ def noise(n_streams, seed):
 def test_any_classifier_decides_as_it_would_and_states_what_is_true(model, select):
     training, testing = noise(120, 0), noise(400, 1)
     options = {"select": select, "n_features": 2 if select else None, "confidence": 0.7}
-    procedure = train(training, features=["mean(x)", "last(x)", "count()"], model=model, **options)
+    procedure = train(training, features=["mean(x)", "last(x)", "count()"], classifier=model, **options)
     found = evaluate(procedure, testing)
     plain = procedure.classifier.uncalibrated()
     labels, ticks = Trajectories.of(plain, tabulate(testing, procedure.features), procedure.time_limit).decide(0.7)
@@ -89,4 +89,4 @@ def test_a_model_that_labels_no_stream_is_refused_though_held_out_ones_are_label
         with pytest.raises(
             TrainingError, match=rf"gives no stream a label at .* Lower the confidence to {reached} "
         ):
-            train(streams, features=["mean(x)"], select=select, model=learn, confidence=confidence)
+            train(streams, features=["mean(x)"], select=select, classifier=learn, confidence=confidence)

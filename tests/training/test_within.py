@@ -51,7 +51,7 @@ def test_the_command_line_limits_what_a_model_takes(tmp_path, streams, capsys):
 
 def test_what_cannot_fit_is_refused_with_what_it_takes(streams):
     with pytest.raises(TrainingError, match=r"no procedure fits avr: the smallest take \d+ bytes of flash of 100"):
-        train_within(streams, NodeLimits(max_flash=100, processor="avr"), features=FEATURES[:1], model="c45")
+        train_within(streams, NodeLimits(max_flash=100, processor="avr"), features=FEATURES[:1], classifier="c45")
     with pytest.raises(TrainingError, match="no feature takes at most 4 bytes of memory"):
         train_within(streams, NodeLimits(max_ram=4), features=FEATURES)
 

@@ -48,7 +48,7 @@ def _write_front(
 
     unit = options["pricing"].radio.unit
     options |= {
-        "search": SearchSettings(vary=not promised.as_offered, seconds=promised.seconds),
+        "search": SearchSettings(as_offered=promised.as_offered, seconds=promised.seconds),
         "risk": promised.failure_probability,
     }
     with console.progress() as report:

@@ -65,7 +65,7 @@ OTHERS = (*parameters.SELECTIONS[3:], *parameters.LAZY)
     help="Number of ranked features to offer to the classifier; by default cross-validated.",
 )
 @click.option(
-    "--jobs",
+    "--n-jobs",
     default=lambda: os.cpu_count() or 1,
     show_default="processors",
     type=click.IntRange(1, 1024),
@@ -82,7 +82,7 @@ def figure2(
     prices: dict[str, float],
     others: Sequence[str],
     n_features: int | None,
-    jobs: int,
+    n_jobs: int,
     csv_path: Path | None,
     png_path: Path | None,
     as_json: bool,
@@ -110,7 +110,7 @@ def figure2(
 
     source = _source(data, noise)
     _check_streams(source, prices, n_features)
-    n_jobs = min(jobs, seeds)
+    n_jobs = min(n_jobs, seeds)
     _announce_compiling(n_jobs)
     with console.progress() as report:
         outcomes = compare(

@@ -36,7 +36,7 @@ OPTIONS = (
         help="Rows of stream,group. Streams of one group, such as a room, are all either trained or tested on.",
     ),
     click.option(
-        "--search",
+        "--strategy",
         type=click.Choice(["floating", "exhaustive"]),
         help="Search of subsets: floating (the default), or exhaustive, with at most ten features.",
     ),
@@ -72,7 +72,7 @@ OPTIONS = (
     ),
 )
 
-OF_PROMISE = {"completeness", "per_class", "max_cost", "search", "resume"}
+OF_PROMISE = {"completeness", "per_class", "max_cost", "strategy", "resume"}
 """Options that need --promise."""
 
 OF_EITHER = {"risk", "groups", "as_offered", "seconds", "png"}
@@ -108,7 +108,7 @@ class PromiseOptions:
     per_class: str | None
     risk: float | None
     groups: Path | None
-    search: str | None
+    strategy: str | None
     as_offered: bool
     seconds: float | None
     max_cost: float | None
@@ -153,9 +153,9 @@ class PromiseOptions:
         from streamfs.training.promises.channel_groups import FEW
 
         n_paid = sum(bool(feature.columns) for feature in offered)
-        if self.search == "exhaustive" and n_paid > FEW:
+        if self.strategy == "exhaustive" and n_paid > FEW:
             raise click.UsageError(
-                f"--search exhaustive tries all subsets of at most {FEW} features, and there are {n_paid}: "
+                f"--strategy exhaustive tries all subsets of at most {FEW} features, and there are {n_paid}: "
                 "name fewer with --feature"
             )
 
@@ -167,7 +167,7 @@ class PromiseOptions:
             "promise": Promise(self.promise or 0.0, self.completeness, self.failure_probability, self.per_class),
             "groups": self.group_of(recorded),
             "search": SearchSettings(
-                self.search or "floating", not self.as_offered, self.seconds, self.resume, self.max_cost
+                self.strategy or "floating", self.as_offered, self.seconds, self.resume, self.max_cost
             ),
         }
 

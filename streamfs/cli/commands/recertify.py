@@ -23,7 +23,7 @@ from streamfs.cli.recordings import Recordings, recordings
 @click.option("--promise", type=SHARE, metavar="ACCURACY", help="By default what was promised so far.")
 @click.option("--completeness", type=SHARE, help="With --promise: also promise this share of the streams a label.")
 @click.option("--risk", type=SHARE, help="Probability that it fails; by default as so far; with --promise 0.05.")
-@click.option("--threshold-only", is_flag=True, help="Never fit the classifier anew.")
+@click.option("--no-retrain", is_flag=True, help="Never fit the classifier anew.")
 @SEED
 @TRUST
 @JSON
@@ -34,7 +34,7 @@ def recertify(
     promise: float | None,
     completeness: float | None,
     risk: float | None,
-    threshold_only: bool,
+    no_retrain: bool,
     seed: int,
     trust: bool,
     as_json: bool,
@@ -68,7 +68,7 @@ def recertify(
         with step(report, "reading the streams"):
             recorded = streams.read(procedure.period)
         try:
-            new = recertified(procedure, recorded, asked, retrain=not threshold_only, seed=seed, progress=report)
+            new = recertified(procedure, recorded, asked, retrain=not no_retrain, seed=seed, progress=report)
         except PromiseError as error:
             promise_text.print_refusal(error, as_json=as_json)
             raise

@@ -216,10 +216,10 @@ def train(
     if promised.explore is not None:
         from streamfs.cli.commands.exploring import explore
 
-        options |= {} if classifier is None else {"model": classifier}
+        options |= {} if classifier is None else {"classifier": classifier}
         explore(recorded, offered, promised, options, promised.explore, out, as_json=as_json)
     elif out is not None:
-        options |= {"model": _model(classifier, **models, seed=seed)}
+        options |= {"classifier": _model(classifier, **models, seed=seed)}
         options |= {} if confidence is None else {"confidence": confidence}
         options |= {} if n_features is None else {"n_features": n_features}
         options |= {name: cost for name, cost in decision_costs.items() if cost is not None}

@@ -57,7 +57,7 @@ def explore(
     pricing: Pricing | str = "transmissions",
     time_limit: int | timedelta | None = None,
     select: str | MakeSelector | None = "streamrelief",
-    model: str = FOREST,
+    classifier: str = FOREST,
     min_leaf: float = 2,
     groups: npt.ArrayLike | None = None,
     risk: float = Promise.risk,
@@ -79,7 +79,7 @@ def explore(
         least of them are left out.
     pricing, time_limit, select, min_leaf, groups, seed, n_jobs, progress
         As in `train_promised`.
-    model : {"extra-trees", "c45", "boosting"}
+    classifier : {"extra-trees", "c45", "boosting"}
         The classifier.
     risk : float
         Of each of the bounds on a point that is measured.
@@ -107,7 +107,7 @@ def explore(
         pricing=pricing,
         time_limit=time_limit,
         select=select,
-        model=model,
+        classifier=classifier,
         min_leaf=min_leaf,
         groups=groups,
         risk=risk,
@@ -131,7 +131,7 @@ def exploration(
     pricing: Pricing | str = "transmissions",
     time_limit: int | timedelta | None = None,
     select: str | MakeSelector | None = "streamrelief",
-    model: str = FOREST,
+    classifier: str = FOREST,
     min_leaf: float = 2,
     groups: npt.ArrayLike | None = None,
     risk: float = Promise.risk,
@@ -141,8 +141,8 @@ def exploration(
 ) -> PromiseProblem:
     """Return the problem that `explore` explores, which describes the parameters; `Front.read` takes it."""
     arguments.require_classes(streams)
-    if model not in LEARNERS:
-        raise ValueError(f"model is {model!r}, expected one of {', '.join(LEARNERS)}")
+    if classifier not in LEARNERS:
+        raise ValueError(f"classifier is {classifier!r}, expected one of {', '.join(LEARNERS)}")
     found = arguments.offered_features(streams, features)
     pricing = arguments.pricing_of(pricing, None, len(found))
     if pricing.prices is not None:  # in any order they are the same exploration
@@ -153,7 +153,7 @@ def exploration(
         found,
         pricing,
         arguments.selector_of(select),
-        (model,),
+        (classifier,),
         min_leaf,
         arguments.whole_ticks(time_limit, int(streams.lengths.max()), streams.period),
         groups,

@@ -79,7 +79,9 @@ class Front:
             raise ValueError(f"index is {index}, expected 0 to {len(self.points) - 1}")
         point, risk = self.points[index], self.problem.promise.risk
         features = [fx.get(name) for name in point.features]
-        problem = replace(self.problem, features=features, make_selector=None, search=SearchSettings(vary=False))
+        problem = replace(
+            self.problem, features=features, make_selector=None, search=SearchSettings(as_offered=True)
+        )
         trainer = problem.trainer()
         model = trainer.fit(trainer.candidates.proposed, problem.promise)
         calibration, n_classes = model.classifier.calibration, len(problem.streams.classes)

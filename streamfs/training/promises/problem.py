@@ -70,8 +70,8 @@ class SearchSettings:
     ----------
     strategy : {"floating", "exhaustive"}
         Exhaustively of at most ten features, as they are offered.
-    vary : bool
-        Whether the same features over cheaper channels, and over channels that open later, are searched, too.
+    as_offered : bool
+        Whether the same features over cheaper channels, and over channels that open later, are left out.
         Costs of your own say nothing of these, which then are not.
     seconds : float, optional
         Time for the search, after which the best subset so far is taken.
@@ -88,7 +88,7 @@ class SearchSettings:
     """
 
     strategy: str = "floating"
-    vary: bool = True
+    as_offered: bool = False
     seconds: float | None = None
     resume: str | Path | None = None
     max_cost: float | None = None
@@ -143,7 +143,9 @@ class PromiseProblem:
         """The features to search."""
         train = self.split.train
         shared = self.pricing.own is None
-        return Candidates.among(train, self.features, self._propose(train), vary=self.search.vary, shared=shared)
+        return Candidates.among(
+            train, self.features, self._propose(train), vary=not self.search.as_offered, shared=shared
+        )
 
     def trainer(self, progress: Progress = quiet) -> PromiseTrainer:
         """Compute the candidates on the training streams."""
@@ -185,7 +187,7 @@ class PromiseProblem:
         log = None if settings.resume is None else SearchLog(settings.resume, self._digest())
         scorer = trainer.scorer(self.promise, settings.seconds, log, progress=progress)
         found = trainer.search(scorer, settings.strategy)
-        if settings.vary and settings.strategy == "floating":
+        if not settings.as_offered and settings.strategy == "floating":
             with step(progress, "searching when channels open"):
                 trainer, found = opened_later(trainer, scorer, found)
         with step(progress, "building the classifier"):
@@ -297,7 +299,7 @@ def trainer_of(
         min_leaf=2,
         time_limit=time_limit,
         groups=None,
-        search=SearchSettings(vary=False),
+        search=SearchSettings(as_offered=True),
         seed=seed,
         n_jobs=1,
     ).trainer()

@@ -38,7 +38,7 @@ def train_promised(
     time_limit: int | timedelta | None = None,
     horizon: int | timedelta | None = None,
     select: str | MakeSelector | None = "streamrelief",
-    model: "str | RiverClassifier | ProbabilisticModel | Learn | None" = None,
+    classifier: "str | RiverClassifier | ProbabilisticModel | Learn | None" = None,
     min_leaf: float = 2,
     groups: npt.ArrayLike | None = None,
     search: SearchSettings | None = None,
@@ -67,7 +67,7 @@ def train_promised(
         The time limit, by StreamRelief's name for it.
     select : str or callable, optional
         What ranks the features where they are many, as in `train`. None searches all of them.
-    model : {"c45", "extra-trees", "boosting"}, River classifier, ProbabilisticModel, or callable, optional
+    classifier : {"c45", "extra-trees", "boosting"}, River classifier, ProbabilisticModel, or callable, optional
         By default whichever of the first two is cheaper. Classifiers and functions are as of `train`; features are
         then searched with forests. A River classifier does not learn while it serves, since what was tested is
         what was promised.
@@ -133,14 +133,14 @@ def train_promised(
     search = SearchSettings() if search is None else search
     if costs is not None:
         pricing = replace(pricing, a=costs.a, b=costs.b, own=own_costs(features, costs))
-        search = replace(search, vary=False)
+        search = replace(search, as_offered=True)
     problem = PromiseProblem(
         streams,
         promise,
         features,
         pricing,
         make_selector,
-        _learners(model),
+        _learners(classifier),
         min_leaf,
         arguments.whole_ticks(time_limit, int(streams.lengths.max()), streams.period),
         groups,
@@ -153,10 +153,10 @@ def train_promised(
     return with_card(problem.procedure(about, progress or quiet), streams, pricing, problem.split.test)
 
 
-def _learners(model: object) -> tuple[str, ...]:
+def _learners(classifier: object) -> tuple[str, ...]:
     """Return the names of the models that may keep the promise: of one, or of all."""
-    if model is None:
+    if classifier is None:
         return USUAL_LEARNERS
-    if isinstance(model, str) and model in NAMED:
-        raise ValueError(f"model is {model!r}, expected one of {', '.join(LEARNERS)} besides a promise")
-    return (model if isinstance(model, str) else getattr(model, "__name__", type(model).__name__),)
+    if isinstance(classifier, str) and classifier in NAMED:
+        raise ValueError(f"classifier is {classifier!r}, expected one of {', '.join(LEARNERS)} besides a promise")
+    return (classifier if isinstance(classifier, str) else getattr(classifier, "__name__", type(classifier).__name__),)

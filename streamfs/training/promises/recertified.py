@@ -243,7 +243,7 @@ def _problem(
         min_leaf=2,
         time_limit=procedure.time_limit,
         groups=groups,
-        search=SearchSettings(vary=False),
+        search=SearchSettings(as_offered=True),
         seed=seed,
         n_jobs=n_jobs,
     )

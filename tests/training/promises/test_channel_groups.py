@@ -137,7 +137,7 @@ class TestTraining:
 
     def kept(self, seed, select):
         names = ["min(x)", "max(x)", *(f"mean({column})" for column in self.NOISES)]
-        search = SearchSettings(vary=False)
+        search = SearchSettings(as_offered=True)
         return train_promised(
             self.streams(seed), self.PROMISE, features=names, search=search, select=select, n_jobs=1
         )

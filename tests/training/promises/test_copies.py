@@ -98,14 +98,14 @@ def test_copies_are_on_one_side():
 
 
 def test_nothing_is_promised_of_copies_of_noise_and_the_card_counts_copies():
-    n, promise, search = 60, Promise(0.8, 0.8, risk=0.1), SearchSettings(vary=False)
+    n, promise, search = 60, Promise(0.8, 0.8, risk=0.1), SearchSettings(as_offered=True)
     rng = np.random.default_rng(1)
     labels = np.tile(rng.permutation(np.repeat(["on", "off"], n // 2)), 4)
     values = np.tile(rng.normal(0, 1, (n, 10, 2)), (4, 1, 1))
     options = {
         "features": ["last(x)", "mean(x)", "mean(y)"],
         "search": search,
-        "model": "extra-trees",
+        "classifier": "extra-trees",
         "n_jobs": 1,
     }
     with pytest.raises(PromiseError):

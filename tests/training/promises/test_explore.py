@@ -25,7 +25,7 @@ from streamfs.training.promises.groups import read_groups
 from streamfs.training.promises.held_out import HeldOut
 
 FEATURES = ["mean(loud)", "mean(soft)"]
-AS_OFFERED = SearchSettings(vary=False)
+AS_OFFERED = SearchSettings(as_offered=True)
 SHARES = st.sampled_from([0.7, 0.702, 0.75, 0.8, 0.9, 1.0])
 SPENT = st.sampled_from([0.0, 1.0, 1.01, 2.0, 5.0, 5.05, 40.0])
 POINTS = st.lists(st.builds(FrontPoint, SHARES, SHARES, SPENT, SPENT, st.just(0.5), st.just(("mean(t)",))))
@@ -247,7 +247,7 @@ def test_the_table_of_the_handbook_is_what_promises_need(half, completeness, lab
 
 
 def test_with_little_time_there_is_a_front_of_the_scored_subsets(streams):
-    found = explore(streams, FEATURES, search=SearchSettings(vary=False, seconds=1e-9), n_jobs=1)
+    found = explore(streams, FEATURES, search=SearchSettings(as_offered=True, seconds=1e-9), n_jobs=1)
     assert found.points
 
 
@@ -319,7 +319,7 @@ def test_a_point_that_is_read_becomes_the_same_model(found, middle, streams, tmp
         {"seed": 1},
         {"groups": np.arange(240) // 2},
         {"time_limit": 5},
-        {"model": "c45"},
+        {"classifier": "c45"},
         {"pricing": "cc2420"},
         {"pricing": Pricing(prices={"loud": 2.0})},
     ],
@@ -378,7 +378,7 @@ def test_a_decision_of_a_loaded_point_is_that_of_its_trajectories(middle):
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"model": "qsfs1"}, ValueError, "model is 'qsfs1', expected one of extra-trees, c45"),
+        ({"classifier": "qsfs1"}, ValueError, "classifier is 'qsfs1', expected one of extra-trees, c45"),
         ({"time_limit": timedelta(seconds=0.5)}, ValueError, "expected at least one tick of 1 s"),
         ({"accuracies": ()}, ValueError, "expected at least one of each"),
         ({"accuracies": (0.99999,)}, DataError, "record .* more"),

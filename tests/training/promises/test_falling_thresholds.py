@@ -26,7 +26,7 @@ def streams():
 @pytest.fixture(scope="module")
 def procedure(streams):
     """A procedure whose thresholds fall, whether that helps or not."""
-    options = {"features": ["mean(a.level)", "mean(a.noise)"], "promise": PROMISE, "vary": False, "n_jobs": 1}
+    options = {"features": ["mean(a.level)", "mean(a.noise)"], "promise": PROMISE, "as_offered": True, "n_jobs": 1}
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(falling_thresholds, "GAIN", -1e9)
         return train_promised(streams, **grouped(**options))

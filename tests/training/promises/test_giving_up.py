@@ -70,8 +70,8 @@ def test_what_was_certified_is_what_an_engine_does_elsewhere(monkeypatch):
         streams,
         promise,
         features=["mean(noise)"],
-        search=SearchSettings(vary=False),
-        model="extra-trees",
+        search=SearchSettings(as_offered=True),
+        classifier="extra-trees",
         n_jobs=1,
     )
     evidence = procedure.about["promise"]

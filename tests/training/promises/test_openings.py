@@ -38,7 +38,7 @@ def easy_and_hard(n_streams=250, n_ticks=8, share_hard=0.3, seed=0):
 
 
 def promised(streams, **options):
-    given = {"features": FEATURES, "promise": PROMISE, "prices": PRICES, "n_jobs": 1, "model": "extra-trees"}
+    given = {"features": FEATURES, "promise": PROMISE, "prices": PRICES, "n_jobs": 1, "classifier": "extra-trees"}
     return train_promised(streams, **grouped(**given, **options))
 
 
@@ -86,7 +86,7 @@ def test_the_card_says_from_which_tick_on_a_channel_is_asked_for(procedure):
 
 
 def test_nothing_opens_later_where_channels_stay_as_they_are_offered(streams):
-    assert set(promised(streams, vary=False).openings) == {1}
+    assert set(promised(streams, as_offered=True).openings) == {1}
 
 
 def test_nothing_is_searched_where_nothing_can_be_spared():

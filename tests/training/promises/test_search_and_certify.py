@@ -48,7 +48,7 @@ PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
 
 def kept(streams, **options):
     """A procedure that keeps a low promise."""
-    given = {"features": FEATURES, "promise": PROMISE, "vary": False, "n_jobs": 1, **options}
+    given = {"features": FEATURES, "promise": PROMISE, "as_offered": True, "n_jobs": 1, **options}
     return train_promised(streams, **grouped(**given))
 
 
@@ -74,7 +74,7 @@ def late(streams):
 def scores(streams, tmp_path_factory):
     """What a search by C4.5 has written."""
     path = tmp_path_factory.mktemp("scores") / "search.jsonl"
-    kept(streams, model="c45", resume=path)
+    kept(streams, classifier="c45", resume=path)
     return path.read_bytes()
 
 
@@ -90,7 +90,7 @@ def plan(streams):
         min_leaf=2,
         time_limit=10,
         groups=None,
-        search=SearchSettings(vary=False),
+        search=SearchSettings(as_offered=True),
         seed=0,
         n_jobs=1,
     )
@@ -135,7 +135,7 @@ class TestTheEvidence:
         recorded = labelled_streams(n_streams=160, n_ticks=10)
         recorded.values[::3, :3, 3] = np.nan
         distance, mild = "mean_absolute_difference(a.level, b.noise)", Promise(0.55, 0.5, 0.2)
-        found = kept(recorded, features=[distance], promise=mild, model="c45")
+        found = kept(recorded, features=[distance], promise=mild, classifier="c45")
         testing = TrainTestSplit.of(recorded, None, 0).test
         assert_allclose(found.about["promise"]["cost"], sum(measure_traffic(found, testing).channels.values()))
 
@@ -161,7 +161,7 @@ class TestTheProcedure:
     def test_decides_when_it_is_loaded_as_the_trajectories_that_were_tested(self, tmp_path, model, channel):
         recorded = labelled_streams(n_streams=160, n_ticks=10, gaps=0.1)
         features = [f"mean({channel})", "min(b.level@every:2)", "mean(b.noise)"]
-        found = kept(recorded, features=features, model=model, max_silence=4.0)
+        found = kept(recorded, features=features, classifier=model, max_silence=4.0)
         assert found.about["classifier"] == model
         assert isinstance(found.classifier, {"c45": Tree, "extra-trees": Forest, "boosting": BoostedTrees}[model])
         found.save(tmp_path / "kept.streamfs")
@@ -191,7 +191,7 @@ class TestTheProcedure:
         assert evaluation.completeness > 0.8
 
     def test_has_no_feature_that_its_classifier_does_not_test(self, streams):
-        found = kept(streams, model="c45")
+        found = kept(streams, classifier="c45")
         assert found.classifier.features_tested() == tuple(range(len(found.features)))
         assert "count()" not in [feature.name for feature in found.features]
 
@@ -262,7 +262,7 @@ class TestTheCheapest:
     def test_policy_is_found_where_it_must_be(self):
         recorded = waiting()
         plain = kept(recorded, features=["last(a.level)"])
-        found = kept(recorded, features=["last(a.level)"], vary=True)
+        found = kept(recorded, features=["last(a.level)"], as_offered=False)
         assert plain.channels == ("a.level",)
         assert all("@" in channel for channel in found.channels)
         assert found.about["promise"]["cost"] < 0.6 * plain.about["promise"]["cost"]
@@ -271,7 +271,7 @@ class TestTheCheapest:
     def test_feature_by_costs_of_ones_own_is_taken(self):
         recorded, features = waiting(start=2), ["last(a.level)", "last(b.load)"]
         for costs, name in ((Costs([5.0, 1.0], [0.0, 2.0]), "last(b.load)"), (Costs([1.0, 5.0]), "last(a.level)")):
-            found = kept(recorded, features=features, costs=costs, vary=True)
+            found = kept(recorded, features=features, costs=costs, as_offered=False)
             paid = [feature.name for feature in found.features if feature.columns]
             assert paid == [name]
             evidence = found.about["promise"]
@@ -287,7 +287,7 @@ class TestTheCheapest:
     @pytest.mark.parametrize("select", ["streamrelief", "literal", "relief"])
     def test_of_many_features_is_searched_among_those_that_are_proposed(self, streams, select):
         names = [f"{kind}({column})" for kind in ("mean", "max", "min") for column in streams.columns]
-        found = kept(streams, features=names, select=select, model="c45")
+        found = kept(streams, features=names, select=select, classifier="c45")
         assert any(f.name in names for f in found.features)
         assert found.about["promise"]["subsets"] < 300
 
@@ -404,7 +404,7 @@ class TestTheTestIsApart:
                 return made[-1][1]
 
             monkeypatch.setattr(module, "make_folds", spy)
-        kept(streams, groups=groups.tolist(), model="c45")
+        kept(streams, groups=groups.tolist(), classifier="c45")
         assert len(made) >= 2
         assert {len(sites) for sites, _ in made[1:]} == {96}
         for sites, folds in made:
@@ -439,7 +439,7 @@ class TestRefusals:
         with pytest.raises(
             PromiseError, match=r"about \d+ streams are needed, \d+ more than there are"
         ) as refused:
-            kept(few, features=names, promise=Promise(0.84, 0.5, 0.02), model="c45")
+            kept(few, features=names, promise=Promise(0.84, 0.5, 0.02), classifier="c45")
         needed = refused.value.streams_needed
         assert needed > 100
         assert f"about {needed} streams are needed, {needed - 100} more than there are" in str(refused.value)
@@ -453,7 +453,7 @@ class TestRefusals:
     def test_constant_features_are_refused(self, streams):
         flat = StreamSet(np.ones_like(streams.values), streams.labels, streams.columns)
         with pytest.raises(TrainingError, match="tells the classes apart on 96 streams"):
-            kept(flat, model="c45")
+            kept(flat, classifier="c45")
 
     def test_a_class_without_readings_is_named(self, streams):
         values = streams.values.copy()
@@ -476,9 +476,9 @@ class TestGoingOn:
 
     def test_a_finished_search_is_not_scored_again(self, streams, tmp_path, monkeypatch):
         asked, path = self.counted(monkeypatch), tmp_path / "search.jsonl"
-        first = kept(streams, model="c45", resume=path)
+        first = kept(streams, classifier="c45", resume=path)
         n_first, written = len(asked), path.read_bytes()
-        again = kept(streams, model="c45", resume=path, n_jobs=2)
+        again = kept(streams, classifier="c45", resume=path, n_jobs=2)
         assert again.digest == first.digest
         assert again.about == first.about
         assert path.read_bytes() == written
@@ -487,10 +487,10 @@ class TestGoingOn:
     @pytest.mark.parametrize("n_lines", [0, 1, 3])
     def test_a_search_that_was_stopped_goes_the_same_way(self, streams, tmp_path, n_lines):
         path = tmp_path / "search.jsonl"
-        first = kept(streams, model="c45", resume=path)
+        first = kept(streams, classifier="c45", resume=path)
         lines = path.read_bytes().splitlines(keepends=True)
         path.write_bytes(b"".join(lines[:n_lines]) + lines[n_lines][:-9])
-        assert kept(streams, model="c45", resume=path).digest == first.digest
+        assert kept(streams, classifier="c45", resume=path).digest == first.digest
         assert path.read_bytes().splitlines(keepends=True) == lines
 
     @pytest.mark.parametrize(
@@ -504,7 +504,7 @@ class TestGoingOn:
             {"profile": "esp32_wifi"},
             {"groups": np.arange(160) // 2},
             {"max_silence": 5.0},
-            {"model": "extra-trees"},
+            {"classifier": "extra-trees"},
             {"max_cost": 1e6},
             {"streams": "columns"},
             {"streams": "period"},
@@ -514,7 +514,7 @@ class TestGoingOn:
         ids=str,
     )
     def test_scores_of_another_problem_do_not_count(self, streams, scores, tmp_path, other, monkeypatch):
-        path, options = tmp_path / "search.jsonl", {"model": "c45", **other}
+        path, options = tmp_path / "search.jsonl", {"classifier": "c45", **other}
         path.write_bytes(scores)
         values, labels, columns = streams.values, streams.labels, streams.columns
         changed = {
@@ -548,13 +548,13 @@ class TestTime:
     def test_the_best_so_far_is_used_when_the_time_is_over(self, streams, monkeypatch):
         now = iter(range(1000))
         monkeypatch.setattr(subset_scorer.time, "monotonic", lambda: float(next(now)))
-        found = kept(streams, model="c45", seconds=2.5)
+        found = kept(streams, classifier="c45", seconds=2.5)
         assert found.about["promise"]["subsets"] == 2
         assert evaluate(found, streams).accuracy > 0.8
 
     def test_progress_is_reported(self, streams):
         told = []
-        kept(streams, model="c45", progress=lambda *step: told.append(step))
+        kept(streams, classifier="c45", progress=lambda *step: told.append(step))
         what = list(dict.fromkeys(step[0] for step in told))
         assert what == ["computing the features", "searching the cheapest features", "building the classifier"]
         *done, end = [step[1:] for step in told if step[0] == "searching the cheapest features"]
@@ -569,8 +569,8 @@ class TestWrongArguments:
             ({"promise": 0.9}, TypeError, r"promise is 0.9, expected a Promise, such as Promise\(accuracy=0.9\)"),
             ({"promise": {"accuracy": 0.9}}, TypeError, "expected a Promise"),
             ({"confidence": 0.9}, TypeError, "unexpected keyword argument 'confidence'"),
-            ({"model": "qsfs1"}, ValueError, "model is 'qsfs1', expected one of extra-trees, c45"),
-            ({"model": "forest"}, ValueError, "model is 'forest', expected one of extra-trees, c45"),
+            ({"classifier": "qsfs1"}, ValueError, "classifier is 'qsfs1', expected one of extra-trees, c45"),
+            ({"classifier": "forest"}, ValueError, "classifier is 'forest', expected one of extra-trees, c45"),
             ({"strategy": "best"}, ValueError, "strategy is 'best', expected one of floating, exhaustive"),
             ({"seconds": 0}, ValueError, "seconds is 0, expected a number of more than 0"),
             ({"seconds": float("nan")}, ValueError, "seconds is nan, expected a number of more than 0"),
