@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
+from streamfs.base.charts.paid_unit import PaidUnit
 from streamfs.errors import MissingExtraError
 from streamfs.evaluation.evaluation import Evaluation
 from streamfs.experiments.point_labels import label_points
@@ -65,10 +66,12 @@ def sweep_figure(evaluations: Sequence[Evaluation], sent: Sequence[float], unit:
     *panels, paid = figure.subplots(1, 4)
     thresholds = [evaluation.confidence for evaluation in evaluations]
     rows = [evaluation.summary() for evaluation in evaluations]
+    paid_in = PaidUnit.of([row["cost"] for row in rows], unit)
+    rows = [{**row, "cost": paid_in.of_paid(row["cost"])} for row in rows]
     for axes, measure in zip(panels, PANELS, strict=False):
         axes.plot(thresholds, [row[measure] for row in rows], "o-", color=BLUE, markersize=4)
         title, label = PANELS[measure]
-        axes.set(title=title, xlabel="confidence threshold", ylabel=label.format(unit=unit))
+        axes.set(title=title, xlabel="confidence threshold", ylabel=label.format(unit=paid_in.name))
         axes.set_ylim(_limits(rows, measure))
         finish(axes)
     paid.plot(sent, [row["accuracy"] for row in rows], "o-", color=BLUE, markersize=4)
@@ -166,12 +169,13 @@ def front_figure(points: "Sequence[FrontPoint]", unit: str) -> Figure:
     figure = Figure(figsize=(12, 5.2), layout="constrained")
     panels = figure.subplots(1, 2)
     accuracy, completeness, cost, ticks = (np.array([point[i] for point in points]) for i in range(4))
+    paid_in = PaidUnit.of(cost.tolist(), unit)
     names = [str(number) for number in range(1, len(points) + 1)]
     for axes, spent, title, label in zip(
         panels,
-        (cost, ticks),
+        (paid_in.of_paid(cost), ticks),
         ("what accuracy costs", "how long accuracy takes"),
-        (f"cost of a stream ({unit})", "ticks until a decision"),
+        (f"{paid_in.name} a stream", "ticks until a decision"),
         strict=True,
     ):
         best = frontier(spent, accuracy)

@@ -27,8 +27,9 @@ def label_points(axes: "Axes", x: Numbers, y: Numbers, names: Sequence[str]) -> 
     """Write a name beside each point: where others are in the way farther off, with a line to the point.
 
     Lines are in the way, too. Call it when all else is drawn, since it needs the final limits of the axes. A name
-    for which there is no room at all is left out.
+    for which there is no room at all is left out. Names of the same point are written together.
     """
+    x, y, names = _together(x, y, names)
     figure = axes.get_figure(root=True)
     if isinstance(figure, Figure):
         figure.draw_without_rendering()
@@ -56,6 +57,25 @@ def label_points(axes: "Axes", x: Numbers, y: Numbers, names: Sequence[str]) -> 
                 arrowprops=None if is_near else {"arrowstyle": "-", "linewidth": 0.5, "color": GREY},
                 zorder=4,
             )
+
+
+def _together(x: Numbers, y: Numbers, names: Sequence[str]) -> tuple[Array, Array, list[str]]:
+    """Return each point once, with its name, or the first and last of several.
+
+    Examples
+    --------
+    >>> _together([1, 2, 2, 2], [5, 6, 6, 6], ["a", "b", "c", "d"])[2]
+    ['a', 'b to d']
+    """
+    of_point: dict[tuple[float, float], list[str]] = {}
+    for place, name in zip(zip(x, y, strict=True), names, strict=True):
+        of_point.setdefault(place, []).append(name)
+    points = np.array(list(of_point), dtype=float).reshape(-1, 2)
+    return (
+        points[:, 0],
+        points[:, 1],
+        [" to ".join(dict.fromkeys((each[0], each[-1]))) for each in of_point.values()],
+    )
 
 
 def _free_place(point: Array, name: str, taken: Sequence[Array], inside: Array) -> tuple[Array, Array] | None:

@@ -48,9 +48,10 @@ def figure_1(selector: "StreamRelief", feature: int, name: str) -> Figure:
 
 
 def finish(axes: Axes, *, legend: bool = True) -> None:
-    """Add a grid, few ticks and, if there are labels, a legend below a panel, clear of its data."""
+    """Add a grid below the data, few ticks and, if there are labels, a legend below a panel, clear of its data."""
     axes.grid(visible=True, alpha=0.25)
-    axes.xaxis.set_major_locator(MaxNLocator(6))
+    axes.set_axisbelow(True)
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=axes.get_xlabel().startswith("tick")))
     axes.spines[["top", "right"]].set_visible(False)
     labels = axes.get_legend_handles_labels()[1]
     if legend and labels:

@@ -83,7 +83,7 @@ def test_a_sweep_draws_its_measures():
         (line,) = axes.get_lines()
         assert_array_equal(line.get_xdata(), [0.5, 0.9, 0.99])
         assert_array_equal(line.get_ydata(), [getattr(e, measure) for e in evaluations])
-    assert panels[-1].get_ylabel() == "joules a stream"
+    assert panels[-1].get_ylabel() == "J a stream"
 
 
 def test_each_class_is_drawn_by_its_median_while_half_of_it_goes_on():

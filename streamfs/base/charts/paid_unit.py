@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from math import isfinite
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from streamfs.base.charts.scale import text_of
 
@@ -32,8 +32,8 @@ class PaidUnit(NamedTuple):
         size, name = next((part for part in _PARTS if largest >= part[0]), _PARTS[-1] if largest else _PARTS[0])
         return cls(name, size)
 
-    def of_paid(self, paid: float) -> float:
-        """Return a cost in this unit."""
+    def of_paid(self, paid: Any) -> Any:
+        """Return a cost, or an array of them, in this unit."""
         return paid / self.size
 
     def text(self, paid: float) -> str:
