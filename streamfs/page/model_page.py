@@ -7,10 +7,10 @@ from streamfs.base.charts.bars import bar_chart
 from streamfs.base.charts.chart import Chart
 from streamfs.base.charts.evidence import reliability_chart, trade_off_chart
 from streamfs.errors import ModelError
-from streamfs.page.card_html import card_html
 from streamfs.page.one_stream import FORM
 from streamfs.page.watched import Watched
 from streamfs.procedure import card_facts, card_text
+from streamfs.procedure.card_html import card_html
 from streamfs.procedure.card_schema import Facts
 from streamfs.procedure.procedure import Procedure
 

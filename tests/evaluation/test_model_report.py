@@ -75,7 +75,7 @@ def test_a_report_has_all_sections_and_loads_nothing(measured):
         "Trade-off",
         "How often a confidence is right",
         "What each column tells",
-        "# Model card",
+        "How it was made",
     ):
         assert words in page.text
     assert measured.procedure.digest in page.text

@@ -12,6 +12,7 @@ from streamfs.evaluation.report import figures
 from streamfs.evaluation.report.chosen_streams import KINDS
 from streamfs.evaluation.report.measure import MeasuredProcedure
 from streamfs.procedure import card_text, card_words
+from streamfs.procedure.card_html import card_html
 
 try:
     from jinja2 import Environment, PackageLoader
@@ -76,7 +77,7 @@ def _words(measured: MeasuredProcedure, source: str) -> dict[str, Any]:
             )
             for kind, said in KINDS.items()
         ],
-        "card": card_text.markdown(measured.facts),
+        "card": card_html(card_text.markdown(measured.facts)),
     }
 
 

@@ -8,10 +8,11 @@ from itertools import groupby
 _CODE = re.compile(r"`` (.+?) ``|`([^`]+)`")
 _BOLD = re.compile(r"\*\*(.+?)\*\*")
 _CELLS = re.compile(r"(?<!\\)\|")
+_MANY = 40  # rows of a table
 
 
 def card_html(markdown: str) -> str:
-    r"""Return headings, tables, lists and paragraphs of a card; its title is left out, as the page has its own.
+    r"""Return headings, tables, lists and paragraphs of a card, without its title; a table of many rows is folded.
 
     Examples
     --------
@@ -46,7 +47,8 @@ def _table(lines: list[str]) -> str:
         f'<tr><th scope="row">{_inline(first)}</th>{"".join(f"<td>{_inline(cell)}</td>" for cell in others)}</tr>'
         for first, *others in rows
     )
-    return f'<div class="table"><table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>'
+    table = f'<div class="table"><table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>'
+    return table if len(rows) <= _MANY else f"<details><summary>{len(rows)} rows</summary>{table}</details>"
 
 
 def _inline(text: str) -> str:
