@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import IntEnum
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -104,7 +104,7 @@ class StoppingRule(ABC):
         }
 
 
-_MOST_TICKS = 3  # that are decided at by the same threshold, and are listed
+_MOST_TICKS = 3  # from which the same threshold holds, and which are listed
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class TickThresholds(StoppingRule):
         return said if self.gives_up else {name: value for name, value in said.items() if name != "floors"}
 
     def text(self, time_limit: int) -> str:
-        """Return the thresholds in words; many single ticks at which streams are decided are not listed."""
+        """Return the thresholds in words; what comes and goes too often is counted, and not listed."""
         if self._falls():
             first, last = self.levels[0], self.levels[-1]
             said = f"{first:.3g} from tick {self.ticks[0]}, falling to {last:.3g} from tick {self.ticks[-1]}"
@@ -245,12 +245,14 @@ class TickThresholds(StoppingRule):
         return len({*self.levels}) > _MOST_TICKS and self.levels[-1] > 0 and all(a >= b for a, b in steps)
 
     def _many_ticks(self, time_limit: int) -> dict[float, list[int]]:
-        """Return the ticks of thresholds that hold at single ticks alone, if these are too many to be listed."""
+        """Return the ticks of thresholds that come and go too often to be listed."""
         ends = [*(tick - 1 for tick in self.ticks[1:]), time_limit]
-        spans = [*zip(self.levels, self.ticks, ends, strict=True)]
-        long = {level for level, first, last in spans if first < last}
-        single = {level: [first for each, first, _ in spans if each == level] for level in {*self.levels} - long}
-        return {level: ticks for level, ticks in single.items() if level < 1 and len(ticks) > _MOST_TICKS}
+        spans = dict[float, list[range]]()
+        for level, first, last in zip(self.levels, self.ticks, ends, strict=True):
+            spans.setdefault(level, []).append(range(first, last + 1))
+        return {
+            level: [*chain(*found)] for level, found in spans.items() if level < 1 and len(found) > _MOST_TICKS
+        }
 
     def _at(self, ticks: Integers, first: float, shares: tuple[float, ...]) -> Array:
         """Return the shares that hold at ticks, and `first` before the first."""

@@ -167,6 +167,8 @@ def test_they_are_said_in_words():
     assert TickThresholds((1, 4), (0.97, 0.0)).text(10) == "0.97 from tick 1, from tick 4 in any case"
     points = TickThresholds((1, 3, 4, 6, 7, 9, 10, 12, 13, 20), (1.0, *[0.9, 1.0] * 4, 0.0))
     assert points.text(20) == "0.9 at 4 ticks from 3 to 12, 1 at the others, at tick 20 in any case"
+    longer = replace(points, ticks=(1, 3, 5, 6, 7, 9, 11, 12, 13, 20))
+    assert longer.text(20) == "0.9 at 6 ticks from 3 to 12, 1 at the others, at tick 20 in any case"
     anyway = TickThresholds((3, 4, 6, 7, 9, 10, 20), (0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0))
     assert anyway.text(20) == "in any case at 4 ticks from 3 to 20, 1 at the others"
     few = TickThresholds((1, 3, 4, 20), (1.0, 0.9, 1.0, 0.0))
