@@ -288,7 +288,7 @@ def test_a_model_that_labels_no_held_out_stream_is_refused(options):
     few = StreamSet(values, labels, ["x"])
     with pytest.raises(TrainingError, match=r"held-out stream a label at confidence 0\.97: the highest") as caught:
         train(few, features=["mean(x)"], confidence=0.97, **options)
-    is_tree = "model" not in options
+    is_tree = "classifier" not in options
     needed = (
         "with 6 classes, 0.97 takes a leaf of 161 streams of one class and no other, and a tree is fitted to 12"
     )
