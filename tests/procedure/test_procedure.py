@@ -70,7 +70,7 @@ class Bomb:
 
 def test_a_model_of_scikit_learn_needs_trust_only_where_skops_does(streams, tmp_path, monkeypatch):
     models = make_pipeline(SimpleImputer(), LogisticRegression()), DecisionTreeClassifier()
-    kept, pickled = (train(streams, features=["mean(a.level)"], model=model) for model in models)
+    kept, pickled = (train(streams, features=["mean(a.level)"], classifier=model) for model in models)
     assert replace(kept).digest == kept.digest
     kept.save(tmp_path / "m.streamfs")
     assert (

@@ -178,10 +178,14 @@ def test_any_model_is_calibrated_with_the_number_of_samples(model, tmp_path):
 
 def test_a_model_that_cannot_serve_is_refused():
     with pytest.raises(TrainingError, match=r"LogisticRegression cannot be fitted .* may be undefined"):
-        train(white_noise(40, 2, 8, 1.0, 0), features=["variance(x)"], classifier=linear_model.LogisticRegression())
+        train(
+            white_noise(40, 2, 8, 1.0, 0), features=["variance(x)"], classifier=linear_model.LogisticRegression()
+        )
     with pytest.raises(TypeError, match="classifier is the class RandomForestClassifier, expected an instance"):
         train(white_noise(40, 2, 8, 1.0, 0), features=["mean(x)"], classifier=RandomForestClassifier)
-    with pytest.raises(TypeError, match="classifier is a LinearRegression, expected a River classifier, or another"):
+    with pytest.raises(
+        TypeError, match="classifier is a LinearRegression, expected a River classifier, or another"
+    ):
         train(white_noise(40, 2, 8, 1.0, 0), features=["mean(x)"], classifier=linear_model.LinearRegression())
 
 

@@ -147,7 +147,7 @@ def train_promised(
         search,
         seed,
         n_jobs,
-        model,
+        classifier,
     )
     about = made_with(seed, streams, [feature.name for feature in features])
     return with_card(problem.procedure(about, progress or quiet), streams, pricing, problem.split.test)
@@ -159,4 +159,6 @@ def _learners(classifier: object) -> tuple[str, ...]:
         return USUAL_LEARNERS
     if isinstance(classifier, str) and classifier in NAMED:
         raise ValueError(f"classifier is {classifier!r}, expected one of {', '.join(LEARNERS)} besides a promise")
-    return (classifier if isinstance(classifier, str) else getattr(classifier, "__name__", type(classifier).__name__),)
+    return (
+        classifier if isinstance(classifier, str) else getattr(classifier, "__name__", type(classifier).__name__),
+    )

@@ -10,7 +10,7 @@ from streamfs import Procedure, Promise, PromiseError, StreamSet, evaluate, trai
 from streamfs.training.promises import SearchSettings, recertify
 from streamfs.training.promises.split import TrainTestSplit
 
-QUICK = {"features": ["mean(noise)"], "search": SearchSettings(vary=False), "n_jobs": 1}
+QUICK = {"features": ["mean(noise)"], "search": SearchSettings(as_offered=True), "n_jobs": 1}
 
 
 def recorded(seed, apart=2.0):
@@ -23,7 +23,7 @@ def recorded(seed, apart=2.0):
 def test_the_evidence_is_what_the_saved_model_does(tmp_path):
     streams, path = recorded(0), tmp_path / "m.streamfs"
     for model in (GaussianNB(), LogisticRegression(), Nearest()):
-        train_promised(streams, Promise(0.8), model=model, **QUICK).save(path)
+        train_promised(streams, Promise(0.8), classifier=model, **QUICK).save(path)
         procedure = Procedure.load(path, trust=True)
         promised, found = procedure.about["promise"], evaluate(procedure, TrainTestSplit.of(streams, None, 0).test)
         assert promised["right"] / promised["labelled"] == found.accuracy > 0.8
@@ -36,7 +36,7 @@ def test_the_evidence_is_what_the_saved_model_does(tmp_path):
 
 
 def test_what_learns_while_it_serves_ceases_when_it_is_certified():
-    procedure = train(recorded(0), features=["mean(noise)"], model=GaussianNB())
+    procedure = train(recorded(0), features=["mean(noise)"], classifier=GaussianNB())
     certified = recertify(procedure, recorded(1), Promise(0.8), retrain=False, n_jobs=1)
     assert certified.about["recertified"][0]["how"] == "threshold"
     row = np.ones(len(procedure.features))
@@ -48,8 +48,8 @@ def test_what_learns_while_it_serves_ceases_when_it_is_certified():
 
 
 def test_what_cannot_be_fitted_is_refused_before_the_search():
-    with pytest.raises(TypeError, match="model is a dict, expected a River classifier, or another with fit"):
-        train_promised(recorded(0), Promise(0.8), model={}, **QUICK)
-    boosted = train_promised(recorded(0), Promise(0.8), model="boosting", **QUICK)
+    with pytest.raises(TypeError, match="classifier is a dict, expected a River classifier, or another with fit"):
+        train_promised(recorded(0), Promise(0.8), classifier={}, **QUICK)
+    boosted = train_promised(recorded(0), Promise(0.8), classifier="boosting", **QUICK)
     with pytest.raises(PromiseError, match=r"accuracy 0\.8"):
         recertify(boosted, recorded(1, apart=0.3), retrain=False, n_jobs=1)
