@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # else each of the many processes of the tests compiles all sources anew
 INSTALL ?= $(BIN)/python -m pip install --quiet
-CLUSTER := --override-ini "addopts=--doctest-modules --strict-markers --strict-config -ra" \
+CLUSTER := --override-ini "addopts=--doctest-modules --strict-markers --strict-config -ra --ignore=tests/cluster/spark/soak.py" \
 	--override-ini filterwarnings=default tests/cluster/spark streamfs/cluster/spark
 QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
 	oracles procedure relief selection sensors_sim

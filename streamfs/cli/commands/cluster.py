@@ -23,10 +23,10 @@ _PARTITIONS = click.option(
 
 
 def _settings(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """Return Spark's own settings by name."""
+    """Return settings of others by name."""
     wrong = [each for each in given if "=" not in each]
     if wrong:
-        raise click.BadParameter(f"{wrong[0]!r}, expected NAME=VALUE, such as spark.executor.memory=2g")
+        raise click.BadParameter(f"{wrong[0]!r}, expected NAME=VALUE")
     return dict(each.split("=", 1) for each in given)
 
 
@@ -73,10 +73,13 @@ def decide(model: Path, history: Path, lateness: float, files: int, trust: bool,
     their names. A job that was interrupted goes on when it is called again. Decisions lie in OUT/decisions.
     """
     from streamfs.cli.console import say
+    from streamfs.cluster.history import files_after
     from streamfs.cluster.jobs import Deciding
     from streamfs.cluster.spark.serve import decide as start
     from streamfs.procedure.procedure import Procedure
 
+    if not files_after(history, ""):
+        raise click.BadParameter(f"{history} has no file that ends in .parquet", param_hint="HISTORY")
     job = Deciding(Procedure.load(model, trust=trust).packed, spark["shards"], lateness, trust=trust)
     query = start(
         _session(spark), history, spark["out"], job, n_partitions=spark["partitions"], files_at_once=files
@@ -98,6 +101,13 @@ def decide(model: Path, history: Path, lateness: float, files: int, trust: bool,
 @click.option("--segments", type=click.IntRange(1), default=4, show_default=True, help="Segments of a batch.")
 @click.option("--kafka", metavar="SERVERS", help="Read messages from Kafka, not from the spool of SETTINGS.")
 @click.option("--topic", multiple=True, help="A topic of Kafka; may be repeated.")
+@click.option(
+    "--kafka-conf",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_settings,
+    help="A setting of librdkafka, such as security.protocol=SASL_SSL; may be repeated.",
+)
 @click.option("--silent", is_flag=True, help="Publish nothing to the broker of SETTINGS.")
 @_of_spark
 def run(
@@ -106,6 +116,7 @@ def run(
     segments: int,
     kafka: str | None,
     topic: tuple[str, ...],
+    kafka_conf: dict[str, str],
     silent: bool,
     **spark: Any,
 ) -> None:
@@ -120,7 +131,7 @@ def run(
     found, job = _following(settings, spark["out"], spark["shards"])
     source: Any = found.spool
     if kafka is not None:
-        source = {"topics": list(topic), "kafka": {"bootstrap.servers": kafka}}
+        source = {"topics": list(topic), "kafka": {"bootstrap.servers": kafka, **kafka_conf}}
     if source is None or (kafka is not None and not topic):
         raise click.UsageError("there is nothing to read: SETTINGS has no spool; or give --kafka and --topic")
     publish = None if silent else _publisher(found)

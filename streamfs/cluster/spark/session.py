@@ -45,7 +45,9 @@ def session(master: str = "local[2]", settings: Mapping[str, str] | None = None)
         spark = builder.getOrCreate()
     except Py4JJavaError as error:
         reason = str(error.java_exception.getMessage()).splitlines()[0]
-        raise ClusterError(f"Spark cannot begin with master {master}: {reason}") from error
+        raise ClusterError(
+            f"Spark cannot begin at {master}: {reason}; expected local[N], or a running master of the same version"
+        ) from error
     spark.sparkContext.setLogLevel("ERROR")
     return spark
 
