@@ -46,6 +46,7 @@ def simulator() -> Iterator[Attempt]:
     """Yield a function that runs a scenario and returns the number of recoveries, and what is wrong."""
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
+    gc.collect()  # or what earlier worlds left would be frozen, and never be collected
     gc.freeze()  # what is there already is not looked at again and again
     memory = MEMORY if MEMORY.is_dir() else None
     try:
