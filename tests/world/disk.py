@@ -116,9 +116,10 @@ class Disk:
         if power_failed:
             self._lose_database()
             self._lose_entries()
-            for path in self.root.rglob("*"):
-                if path.is_file() and not is_database(path.name):
-                    self._lose_content(path)
+            for folder, known in self._entries.items():
+                if folder != self._spool:
+                    for name, inode in known.items():
+                        self._lose_content(folder / name, inode)
         self._journal_before = None
 
     def replace(self, root):
@@ -153,7 +154,8 @@ class Disk:
         roots = self.root, self._spool
         folders = [Path(folder) for root in roots for folder, *_ in os.walk(root)]
         durable = by_inode({folder: self._entries.get(folder, {}) for folder in folders})
-        found = by_inode({folder: entries(folder) for folder in folders})
+        self._entries = {folder: entries(folder) for folder in folders}
+        found = by_inode(self._entries)
         keeps = defaultdict(lambda: self._random.random() < 0.5)  # whether what was done to a path is kept
         undone = [
             inode
@@ -169,11 +171,12 @@ class Disk:
             if inode in durable and inode in self._contents:
                 durable[inode].write_bytes(self._contents[inode])
                 self._contents[durable[inode].stat().st_ino] = self._contents[inode]
-        self._entries = {folder: entries(folder) for folder in folders}
+        if undone:
+            self._entries = {folder: entries(folder) for folder in folders}
 
-    def _lose_content(self, path):
+    def _lose_content(self, path, inode):
         """Let each sector that was not synced be as it was before, as it was written, or, if it is new, zero."""
-        durable, found = self._contents.get(path.stat().st_ino, b""), path.read_bytes()
+        durable, found = self._contents.get(inode, b""), path.read_bytes()
         if durable == found:
             return
         size = self._random.randint(min(len(durable), len(found)), max(len(durable), len(found)))
@@ -182,7 +185,7 @@ class Disk:
             part = self._random.choice((durable, found))[at : min(at + SECTOR, size)]
             left[at : at + len(part)] = part
         path.write_bytes(left)
-        self._contents[path.stat().st_ino] = bytes(left)
+        self._contents[inode] = bytes(left)
 
 
 def size(path):

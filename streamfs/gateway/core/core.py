@@ -6,6 +6,7 @@ can continue from a snapshot and the records since.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Self
 
 import orjson
@@ -107,9 +108,9 @@ class Core:
         """The model of new episodes."""
         return self.roster.newest.procedure
 
-    @property
+    @cached_property
     def configuration(self) -> bytes:
-        """The bindings and options, for the record of a start."""
+        """The bindings and options, for the record of a start; the channels of the models are not in it."""
         return described(self.roster.bindings, self.options)
 
     @property

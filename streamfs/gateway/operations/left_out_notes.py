@@ -52,12 +52,15 @@ class LeftOutNotes:
         """Take the newest counts by node, at a time in seconds on a clock that does not step."""
         if now >= self._turned_at + WINDOW:
             self._before, self._since, self._turned_at = self._since, counts, now
+        self.warnings = []
+        if not counts[:, 1:].any():
+            self.counts = {}
+            return
         recent = _since(self._before, counts)
         shares = recent / np.maximum(recent[:, :1], 1)
         is_noted = (shares >= SHARE) & (recent >= LEAST)
-        self.warnings = []
         for column, cause in enumerate(CAUSES, start=1):
-            if cause in ADVICE:
+            if cause in ADVICE and is_noted[:, column].any():
                 noted = np.flatnonzero(is_noted[:, column])
                 self._note(
                     cause, noted[np.argsort(-shares[noted, column], kind="stable")], shares[:, column], name

@@ -73,7 +73,7 @@ class Journal(JournalReader):
         self._writer = JournalWriter(self._connection, self.highest_numbers(), self.sums())
         self.repeated_decisions = 0
         self.position = self.committed_position()
-        self.n_outbox = self.counts()["outbox"]
+        self.n_outbox = self.count("outbox")
 
     def commit(self, entry: Entry) -> list[int]:
         """Commit an entry durably; return its publications' numbers in the outbox.

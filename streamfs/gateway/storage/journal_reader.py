@@ -23,6 +23,8 @@ from streamfs.gateway.storage.read_only import open_read_only
 
 _log = logging.getLogger(__name__)
 
+_SUMS = f"SELECT {', '.join(f'(SELECT coalesce(sum(checksum), 0) FROM {table})' for table in COLUMNS)}"  # noqa: S608 - ours
+
 _REMEDY = "put back a copy of the state folder, or move it away to start afresh"
 
 
@@ -60,7 +62,11 @@ class JournalReader:
 
     def counts(self) -> dict[str, int]:
         """Return the number of rows of each table."""
-        return {table: self._rows(f"SELECT count(*) FROM {table}")[0][0] for table in COLUMNS}  # noqa: S608 - ours
+        return {table: self.count(table) for table in COLUMNS}
+
+    def count(self, table: str) -> int:
+        """Return the number of rows of a table."""
+        return int(self._rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608 - ours
 
     def decisions(
         self, limit: int | None = None, *, stream: str | None = None, since: float = -inf
@@ -152,8 +158,8 @@ class JournalReader:
         """Raise a StateError if a row has vanished, or is there again; rows are checked when they are read."""
         with self._at_one_moment():
             sums = self.sums()
-            found = {table: self._rows(f"SELECT coalesce(sum(checksum), 0) FROM {table}") for table in COLUMNS}  # noqa: S608 - ours
-        for table, ((total,),) in found.items():
+            (found,) = self._rows(_SUMS)
+        for table, total in zip(COLUMNS, found, strict=True):
             if total != sums[table]:
                 raise StateError(f"{self.path} is damaged: rows of {table} are missing or are old ones; {_REMEDY}")
 
