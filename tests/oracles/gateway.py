@@ -1,7 +1,7 @@
 """A slow gateway in lists and dicts: each tick is worked out anew from all that was received."""
 
 from collections import Counter
-from math import floor, isnan, nan
+from math import ceil, floor, isnan, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -40,8 +40,9 @@ class NaiveGateway:
     `decisions` are as JSON has them.
     """
 
-    def __init__(self, procedure, sources, lateness, grace=None):
+    def __init__(self, procedure, sources, lateness, grace=None, reopen_after=None):
         self.procedure, self.sources, self.lateness, self.grace = procedure, dict(sources), lateness, grace
+        self.reopen_after = reopen_after
         self.procedures = dict.fromkeys(sources, procedure)  # of each stream's episode
         self.newest_sources = sources
         self.bound = {source for of in sources.values() for source in of}  # what is heard at all
@@ -59,7 +60,7 @@ class NaiveGateway:
         self.silence = -np.inf
         self.episodes = dict.fromkeys(sources, 1)
         self.samples = {stream: [] for stream in sources}
-        self.decided = set()
+        self.decided = {}  # time of the decision, by stream
         self.decisions = []
 
     def tick_of(self, time):
@@ -127,7 +128,7 @@ class NaiveGateway:
         """Everything that was sent before has arrived."""
         self.silence = max(silence, self.silence)
         for stream in self.begun:
-            if stream not in self.decided:
+            if stream not in self.decided or self.reopen_after is not None:
                 self.emit(stream, self.due(stream))
 
     def resume(self, now):
@@ -194,7 +195,15 @@ class NaiveGateway:
         while self.next_tick[stream] < end:
             if stream not in self.decided:
                 self.sample(stream, self.next_tick[stream])
+            elif self.has_rested(stream, self.next_tick[stream]):
+                self.reopen([stream])
             self.next_tick[stream] += 1
+
+    def has_rested(self, stream, tick):
+        """Whether a decided stream may be reopened at a tick."""
+        if self.reopen_after is None:
+            return False
+        return tick >= ceil((self.decided[stream] + self.reopen_after) / self.procedure.period - 1e-9)
 
     def finish(self):
         for stream, of in self.sources.items():
@@ -205,12 +214,12 @@ class NaiveGateway:
             if stream not in self.decided:
                 self.decide(stream, None, "closed")
 
-    def reopen(self):
-        for stream in self.decided:
+    def reopen(self, streams):
+        for stream in streams:
             self.episodes[stream] += 1
             self.samples[stream] = []
             self.adopt(stream)
-        self.decided = set()
+            del self.decided[stream]
 
     def shown(self, stream, column, tick):
         """What a column of a stream shows at a tick, of what was received so far."""
@@ -269,7 +278,8 @@ class NaiveGateway:
 
     def decide(self, stream, label, reason):
         samples = self.samples[stream]
-        self.decided.add(stream)
+        time = samples[-1][0] * self.procedure.period if samples else None
+        self.decided[stream] = time or 0.0
         self.decisions.append(
             {
                 "id": f"{stream}/{self.episodes[stream]}",
@@ -280,6 +290,6 @@ class NaiveGateway:
                 "tick": len(samples),
                 "cost": self.procedures[stream].cost(len(samples)),
                 "reason": reason,
-                "time": samples[-1][0] * self.procedure.period if samples else None,
+                "time": time,
             }
         )

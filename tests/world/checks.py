@@ -1,5 +1,7 @@
 """What is wrong with a world's outcome, beside the naive gateway and a core that nothing has befallen."""
 
+from math import inf
+
 import orjson
 from fault import HARMLESS
 from helpers.records import content
@@ -10,6 +12,7 @@ from streamfs.errors import ModelError, StateError
 from streamfs.gateway.core.core import Core
 from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, START
 
+HONEST = {f"sensors/{node}/x" for node in NODES}  # topics of readings that every model reads
 DECISION, CONTROL = "streamfs/decision/", "streamfs/control/"
 
 
@@ -21,7 +24,7 @@ def problems_of(scenario, outcome):
         return [] if is_well else [f"refused: {outcome.refusal}"]
     if outcome.refusal is not None:
         return [f"refused: {outcome.refusal}"]
-    checks = [check_log, check_core, check_decisions, check_published]
+    checks = [check_log, check_time, check_silence, check_core, check_decisions, check_published]
     return [problem for check in checks for problem in check(scenario, outcome, kinds)]
 
 
@@ -38,6 +41,29 @@ def check_log(scenario, outcome, kinds):
         missing = [n for n, each in enumerate(scenario.messages, 1) if each.qos and sent[n] not in logged]
         if missing:
             yield f"lost: messages {missing} never arrived"
+
+
+def check_time(_, outcome, __):
+    """No reading of an honest node, and no run, is of an earlier time than readings and silence before it."""
+    latest = -inf
+    for place, record in enumerate(outcome.records):
+        if (record.kind == START or record.topic in HONEST) and record.arrival < latest:
+            yield f"changed: record {place} is of {record.arrival}, after one of {latest}"
+        if record.kind == CLOCK or record.topic in HONEST:
+            latest = max(latest, record.arrival)
+
+
+def check_silence(scenario, outcome, _):
+    """Silence is proved after all that honest nodes had sent before has come, apart from what never comes."""
+    came = {}
+    for place, record in enumerate(outcome.records):
+        came.setdefault((record.topic, record.payload), place)
+    sent = [(each.time, came.get(each[1:3], 0)) for each in scenario.messages if each.topic in HONEST]
+    for place, record in enumerate(outcome.records):
+        if record.kind == CLOCK:
+            early = [time for time, other in sent if time < outcome.asked[record.arrival] and other > place]
+            if early:
+                yield f"changed: silence was proved at record {place}, before what was sent at {early} had come"
 
 
 def check_core(scenario, outcome, _):
@@ -66,12 +92,7 @@ def check_core(scenario, outcome, _):
 
 
 def check_decisions(scenario, outcome, _):
-    """The decisions on streams of honest nodes, and what of theirs had come before, are those of the slow twin.
-
-    It reopens on command only.
-    """
-    if scenario.options["reopen_after"] is not None:
-        return
+    """The decisions on streams of honest nodes, and what of theirs had come before, are those of the slow twin."""
     streams = honest_streams(scenario.kind)
     twin = slow_twin(scenario, outcome.records, streams)
     found = sorted((d for d in outcome.decisions if d["stream"] in streams), key=lambda d: d["id"])
@@ -95,7 +116,8 @@ def slow_twin(scenario, records, streams):
         return procedure, {stream: found.sources(stream) for stream in streams}
 
     first = next(record.topic for record in records if record.kind == START)
-    twin = NaiveGateway(*followed(first), LATENESS, scenario.options["grace"])
+    options = scenario.options
+    twin = NaiveGateway(*followed(first), LATENESS, options["grace"], options["reopen_after"])
     for record in records:
         if record.kind == START:
             twin.resume(record.arrival)
@@ -112,7 +134,7 @@ def tell(twin, record):
     """Let the naive gateway take a message."""
     source = tuple(record.topic.split("/")[1:])
     if record.topic == COMMANDS:
-        twin.reopen()
+        twin.reopen([*twin.decided])
     elif source in twin.bound:
         reading = orjson.loads(record.payload)
         twin.take(*source, reading["t"], reading["v"], reading.get("seq"), record.arrival)

@@ -159,6 +159,9 @@ BUGS = (
         "if record.topic.startswith('sensors/'):",
     ),
     Bug(
+        "a decided stream rests a tick too long", "core/episodes.py", "timing.period - 1e-9)", "timing.period + 1)"
+    ),
+    Bug(
         "nobody waits for late readings",
         "core/_grid.py",
         "if not _emit(held, output, number, tick_of(streams[number].time - g.lateness, g.period)):",

@@ -45,7 +45,7 @@ class Scenario(NamedTuple):
     options : dict
         Of the gateway's core.
     commits : dict
-        When the gateway commits; with the bytes of a segment of the log.
+        When the gateway commits; with the bytes of a segment of the log, and how many messages may wait.
     receive_maximum : int
         Messages that broker and gateway send ahead of their acknowledgement.
     messages : tuple of Sent
@@ -105,7 +105,8 @@ def options_of(scenario):
 
 
 def commits_of(scenario):
-    return Commits(**{name: value for name, value in scenario.commits.items() if name != "segment_bytes"})
+    others = ("segment_bytes", "max_queue")
+    return Commits(**{name: value for name, value in scenario.commits.items() if name not in others})
 
 
 def draw(seed):
@@ -122,6 +123,7 @@ def draw(seed):
         "seconds": random.choice([0.0, 0.02, 0.5]),
         "snapshot_seconds": random.choice([1.0, 5.0, 20.0, 1e9]),
         "segment_bytes": random.choice([300, 1000, 100_000]),
+        "max_queue": random.choice([2, 10, 10_000, 10_000]),
     }
     n_ticks = random.choice([3, 6, 10])
     messages = [*readings(random, n_ticks), *disturbances(random, n_ticks)]

@@ -56,6 +56,7 @@ class Broker:
         self.published = []  # by the gateway: the number of the connection, and what came over it
         self.retained = {}
         self.acknowledged = set()
+        self.asked = {}  # when silence was asked for: the gateway's time of it, and the true one
         self._timeline, self._random, self._faults = timeline, random, faults
         self.receive_maximum = receive_maximum  # in either direction
         self.hung_up = -inf  # when it last has
@@ -79,8 +80,8 @@ class Broker:
         self._n_connections += 1
         has_session, self._has_session = self._has_session, True
         connection.link.send("down", lambda: connection.accepted(has_session=has_session))
-        for delivery in self._unacknowledged.values():
-            self._send(delivery)
+        self._waiting.extendleft(reversed(self._unacknowledged.values()))  # as many at once as ever
+        self._unacknowledged.clear()
         self._send_next()
 
     def acknowledge(self, numbers):
@@ -197,13 +198,14 @@ class SimulatedTransport:
 
     def prove_silence(self):
         if self._is_accepted and not self._silence.is_asked:
-            self._silence.asked(self.clock.now())
+            now = self.clock.now()
+            self._broker.asked[now] = self._timeline.now
+            self._silence.asked(now)
             self.link.send("up", lambda: self.link.send("down", self._answered))
 
     def poll(self, timeout, room=None):
         self._process.deal()
-        if not (self._inbox and room != 0):
-            self._wait(timeout)
+        self._wait(timeout, room)
         self._timeline.run(self._faults.after_stop(self._timeline.now))
         if not (self._is_accepted or self._is_connecting) and self._timeline.now >= self._retry_at:
             self._connect()
@@ -281,11 +283,11 @@ class SimulatedTransport:
     def _answered(self):
         self._silence.answered(len(self._inbox))
 
-    def _wait(self, timeout):
-        """Let time pass until there is a message; one that only looks again sleeps until something happens."""
+    def _wait(self, timeout, room):
+        """Let time pass until a message can be taken; who only looks again sleeps until something happens."""
         until = self._timeline.now + timeout
         if timeout > 0.04:
             until = max(until, min(self._timeline.next, self._timeline.now + LONGEST))
-        while not (self._inbox or self._is_woken or self._timeline.now >= until):
+        while not ((self._inbox and room != 0) or self._is_woken or self._timeline.now >= until):
             self._timeline.step(until)
         self._is_woken = False

@@ -44,6 +44,7 @@ class Outcome(NamedTuple):
     published: list
     retained: dict
     acknowledged: set
+    asked: dict
     snapshot: bytes
     requested: dict
     refused: dict
@@ -156,6 +157,7 @@ class World:
             self._options,
             state=self._state,
             commits=commits_of(self._scenario),
+            max_queue=commits["max_queue"],
             model_file=model_file,
         )
         self._gateway.run(self._stop)
@@ -188,7 +190,7 @@ class World:
     def _outcome(self, n_lives, refusal):
         """Return what is left; of a gateway that refused to start, only what it has published."""
         broker = self._broker
-        seen = (broker.published, broker.retained, broker.acknowledged)
+        seen = (broker.published, broker.retained, broker.acknowledged, broker.asked)
         state, gateway = self._state, self._gateway
         try:
             if refusal is not None:

@@ -58,9 +58,12 @@ def sendings(channels, random, n_ticks=40):
     max_silence=st.sampled_from([None, 3.0]),
     time_limit=st.sampled_from([3, 12]),
     stopping=st.none() | tick_thresholds(3),
+    reopen_after=st.sampled_from([None, 0.5, 3.0]),
 )
 @settings(max_examples=40)
-def test_decisions_are_those_of_a_slow_twin(paired, seed, lateness, grace, max_silence, time_limit, stopping):
+def test_decisions_are_those_of_a_slow_twin(
+    paired, seed, lateness, grace, max_silence, time_limit, stopping, reopen_after
+):
     random = Random(seed)  # noqa: S311 - no secret
     columns = ("a.x", "b.x", "b.door@flag:0.5") if paired else ("x", "door@flag:0.5", "y@every:2")
     options = {"confidence": 0.85, "threshold": 0.537, "time_limit": time_limit, "max_silence": max_silence}
@@ -68,8 +71,8 @@ def test_decisions_are_those_of_a_slow_twin(paired, seed, lateness, grace, max_s
     nodes = [f"n{i}" for i in range(4)]
     bindings = Bindings.pairs(columns, PAIRS) if paired else Bindings.single(columns, nodes)
     sources = {stream: bindings.sources(stream) for stream in bindings.streams}
-    core, _ = new_core(models, bindings, lateness=lateness, grace=grace)
-    twin = NaiveGateway(models.first, sources, lateness, grace)
+    core, _ = new_core(models, bindings, lateness=lateness, grace=grace, reopen_after=reopen_after)
+    twin = NaiveGateway(models.first, sources, lateness, grace, reopen_after)
     channels = sorted({source for columns in sources.values() for source in columns})
     decisions = []
     for reading in sendings(channels, random):
@@ -82,7 +85,7 @@ def test_decisions_are_those_of_a_slow_twin(paired, seed, lateness, grace, max_s
             decisions += core.take([clock_record(silence)]).decisions
         if random.random() < 0.02:
             decisions += core.take([command({"reopen": "*"})]).decisions
-            twin.reopen()
+            twin.reopen([*twin.decided])
     decisions += core.finish().decisions
     twin.finish()
     assert sorted((d.to_json() for d in decisions), key=itemgetter("id")) == sorted(
