@@ -11,7 +11,8 @@ also *disturbed*: every series starts late by up to 30 %, on noise, with a scale
 - ``RF fixed``, ``RF tuned``: a random forest of 50 for each of 20 prefixes, decided at 0.9, or at the threshold of the least
   cost out of bag
 - ``threshold``, ``SR``, ``ECONOMY-gamma``, ``CALIMERA``: triggers (`streamfs.experiments.early.triggers`) on the probabilities of streamfs'
-  own forest, fitted to its out-of-fold trajectories; at each alpha on the features that streamfs chose there
+  own forest, fitted to its out-of-fold trajectories; at each alpha on the features that streamfs chose there. They decide at 20
+  prefixes of equal steps, as their papers and the survey have it; ``SR, our ticks`` and so on at the ticks at which streamfs may decide
 
 `streamfs.experiments.early.protocol` says what is measured; `streamfs bench early DIR` does the same with a user's sets.
 Methods that can are given alpha; aeon, tslearn and RF fixed decide alike at each. All other figures are those at alpha = 0.5.
@@ -84,7 +85,8 @@ training and a forest for each fold.
 
 UCR series were normalised over their whole length and start aligned, so that a prefix knows of its future: the disturbed series are
 nearer to what a sensor sends. *threshold*, *SR*, *ECONOMY-gamma* and *CALIMERA* are written from their papers, on our own forest's
-probabilities, with the features that `train` chose at the same alpha. aeon's and tslearn's classifiers are slow, and decide 150 and 100
+probabilities, with the features that `train` chose at the same alpha; at 20 prefixes of equal steps, as peers, or, where it is
+said, at *our ticks*, of which the first is one. aeon's and tslearn's classifiers are slow, and decide 150 and 100
 test series, the same ones with each seed. `train` also chooses what is sent: on sets of one column a report on change may be chosen, which
 sends less and says less; peers with classifiers of their own read every tick. Not run: {missing},
 aeon's default forests (DrCIF), ml_edm. aeon 1.6.0 asks for numba below 0.64, and was run with the version below.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,9 @@ N_BISECTIONS = 60
 
 FEWEST_POINTS, MOST_POINTS, STREAMS_OF_A_POINT = 20, 100, 4
 """Fewest and most ticks at which streams may be decided, and how many streams each more than the fewest takes."""
+
+FEWEST_TO_CHOOSE_AMONG = 40
+"""Fewest streams of which some are decided at the first tick, and others later."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,14 @@ class DecisionCosts:
         is_inside = np.arange(len(followed.ticks)) < followed.trajectories.ticks[:, np.newaxis]
         return np.where(is_inside, costs, never[:, np.newaxis])
 
+    def of_all_at(self, column: int, followed: Followed, time_limit: int) -> float:
+        """Return what deciding all streams in a column of what was followed costs, cautiously, luck apart."""
+        right = followed.is_right()[:, column]
+        wrong = 1.0 - believed_share(right, chance_of(followed), len(right))
+        luck = np.sqrt(wrong * (1.0 - wrong) / len(right))
+        sent, delay = followed.spent[:, column].mean(), followed.ticks[column] / time_limit
+        return float(self.error * (wrong + luck) + self.delay * delay + self.sending * sent)
+
 
 class Confident(NamedTuple):
     """When streams are decided, and how confidence is stated.
@@ -89,13 +101,19 @@ class Confident(NamedTuple):
 
 
 def decision_points(n_ticks: int, n_streams: int) -> Integers:
-    """Return the ticks at which streams may be decided, evenly spread; of more streams more, and the first.
+    """Return the ticks at which streams may be decided: the first, and others evenly spread; of more streams more.
 
-    With few streams, a class seems to be told by some early tick or other, by luck.
+    With few streams, a class seems to be told by some early tick or other, by luck (`is_for_all`).
     """
     n_points = min(n_ticks, MOST_POINTS, max(FEWEST_POINTS, n_streams // STREAMS_OF_A_POINT))
     first = 1.0 if n_streams >= FEWEST_POINTS * STREAMS_OF_A_POINT else n_ticks / n_points
-    return np.unique(np.round(np.linspace(first, n_ticks, n_points)).astype(np.int64))
+    return np.unique(np.round(np.r_[1.0, np.linspace(first, n_ticks, n_points)]).astype(np.int64))
+
+
+def is_for_all(points: Integers, n_streams: int) -> bool:
+    """Return whether the first point is for all streams or none, since luck would choose among so few."""
+    is_evenly_spread = round(points[-1] / FEWEST_POINTS) <= 1
+    return n_streams < FEWEST_TO_CHOOSE_AMONG and len(points) > 1 and not is_evenly_spread
 
 
 def choose_confidence(
@@ -110,10 +128,13 @@ def choose_confidence(
     are those to come. Without a given threshold, streams are decided at the ticks of what was followed alone, at
     the time limit in any case.
     """
-    rule = _Rule.chosen(followed, costs, time_limit, clock, confidence)
+    choose = partial(_Rule.chosen, costs=costs, time_limit=time_limit, clock=clock, confidence=confidence)
+    if confidence is None and is_for_all(followed.ticks, len(followed.truth)):
+        choose = partial(_Rule.chosen_or_at_once, costs=costs, time_limit=time_limit, clock=clock)
+    rule = choose(followed)
     columns, said = np.full(len(followed.truth), -1), np.zeros(len(followed.truth))
     for others, part in _parts(followed.truth):
-        own = _Rule.chosen(followed.take(others), costs, time_limit, clock, confidence)
+        own = choose(followed.take(others))
         columns[part], said[part] = own.decide(followed.take(part))
     if (columns < 0).all():
         return Confident(rule.calibration, rule.thresholds(), columns, said, (columns, said))
@@ -121,13 +142,13 @@ def choose_confidence(
     decided = np.flatnonzero(all_columns >= 0)
     streams = decided % len(columns)
     right = followed.is_right()[streams, all_columns[decided]]
-    chance = np.bincount(followed.truth + 1).max() / len(followed.truth)
-    believed = believed_share(right, chance, len(np.unique(streams)))
+    believed = believed_share(right, chance_of(followed), len(np.unique(streams)))
     lowest = rule.lowest if confidence is None else None
     last = correction(all_said[decided], believed, rule.floor, lowest)
     levels = rule.levels
     if confidence is None:
-        levels = np.where(levels <= rule.floor, 0.0, last.of(levels))
+        levels = np.where(levels <= rule.floor, 0.0, last.of(levels.clip(max=1.0)))
+        levels[np.isinf(rule.levels)] = np.inf
     corrected = replace(rule, calibration=rule.calibration.then(last), levels=levels)
     served_columns, served_said = corrected.decide(followed)
     return Confident(
@@ -153,7 +174,7 @@ class _Rule:
     @property
     def lowest(self) -> float | None:
         """The lowest threshold that not every confidence reaches, if there is one."""
-        return min((level for level in self.levels.tolist() if level > self.floor), default=None)
+        return min((level for level in self.levels.tolist() if self.floor < level < np.inf), default=None)
 
     @classmethod
     def chosen(
@@ -175,6 +196,15 @@ class _Rule:
             return min(tried, key=lambda each: cautious_mean(costs.of(followed, each.columns(said), time_limit)))
         never = costs.of(followed, np.full(len(said), -1), time_limit)
         return replace(rule, levels=np.full(len(given), rule.cheapest_level(said, at_each, never)))
+
+    @classmethod
+    def chosen_or_at_once(cls, followed: Followed, costs: DecisionCosts, time_limit: int, clock: int) -> "_Rule":
+        """Choose as if there were no first point, unless it costs less to decide all streams there."""
+        rule = cls.chosen(followed.since(followed.ticks[1]), costs, time_limit, clock, None)
+        later = replace(rule, levels=np.r_[np.inf, rule.levels[1:]])
+        waiting = cautious_mean(costs.of(followed, later.decide(followed)[0], time_limit))
+        is_cheaper = costs.of_all_at(0, followed, time_limit) < waiting
+        return replace(rule, levels=np.r_[0.0, rule.levels[1:]]) if is_cheaper else later
 
     def said(self, followed: Followed) -> Array:
         """Return the calibrated confidence of each stream and tick, -1 beyond a stream's end."""
@@ -212,7 +242,7 @@ class _Rule:
             return TickThresholds((1,), (self.levels[0],))
         levels = {1: 1.0}
         for point, level in zip(self.points.tolist(), self.levels.tolist(), strict=True):
-            levels |= {point: level, point + 1: 1.0}
+            levels |= {point: min(level, 1.0), point + 1: 1.0}
         levels = {tick: each for tick, each in levels.items() if tick < self.time_limit} | {self.time_limit: 0.0}
         ticks = [tick for tick in sorted(levels) if levels[tick] != levels.get(tick - 1)]
         return TickThresholds(tuple(ticks), tuple(levels[tick] for tick in ticks))
@@ -224,6 +254,11 @@ def _parts(truth: Integers) -> Iterator[tuple[Integers, Integers]]:
     part[np.argsort(truth, kind="stable")] = np.arange(len(truth)) % N_FOLDS
     for number in range(N_FOLDS):
         yield np.flatnonzero(part != number), np.flatnonzero(part == number)
+
+
+def chance_of(followed: Followed) -> float:
+    """Return the share of the commonest class, which is right by chance."""
+    return float(np.bincount(followed.truth + 1).max() / len(followed.truth))
 
 
 def believed_share(right: npt.NDArray[np.bool_], chance: float, n_streams: int, luck: float = LUCK) -> float:

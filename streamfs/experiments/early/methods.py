@@ -20,6 +20,7 @@ from streamfs.experiments.early.peers import (
     PrefixForests,
     ProbabilityThreshold,
     Teaser,
+    even_points,
     load_peer,
 )
 from streamfs.experiments.early.series import LabelledSeries, Split
@@ -33,6 +34,7 @@ from streamfs.training.learners import small_leaf_learner
 OURS = "streamfs"
 ALPHAS = (0.1, 0.3, 0.5, 0.7, 0.9)
 MIDDLE = 0.5
+AT_OURS = ", our ticks"
 
 
 class Trial(NamedTuple):
@@ -51,7 +53,7 @@ class Task:
     split: Split
     seed: int
     procedures: dict[float, tuple[Any, float]] = field(default_factory=dict)
-    bases: dict[float, "Base"] = field(default_factory=dict)
+    bases: dict[tuple[float, bool], "Base"] = field(default_factory=dict)
 
     @cached_property
     def classes(self) -> Labels:
@@ -79,11 +81,14 @@ class Task:
             self.procedures[alpha] = procedure, process_time() - start
         return self.procedures[alpha]
 
-    def base(self, alpha: float) -> "Base":
-        """What our forest says of the streams, with the channels that are chosen at these costs."""
-        if alpha not in self.bases:
-            self.bases[alpha] = Base.of(self, alpha)
-        return self.bases[alpha]
+    def base(self, alpha: float, is_even: bool = True) -> "Base":
+        """What our forest says of the streams, with the channels that are chosen at these costs.
+
+        It is said at evenly spread prefixes, as peers have them, or at the ticks at which ours may decide.
+        """
+        if (alpha, is_even) not in self.bases:
+            self.bases[alpha, is_even] = Base.of(self, alpha, is_even)
+        return self.bases[alpha, is_even]
 
     @cached_property
     def forests(self) -> tuple[PrefixForests, float]:
@@ -102,13 +107,14 @@ class Base(NamedTuple):
     deciding: float
 
     @classmethod
-    def of(cls, task: Task, alpha: float) -> "Base":
+    def of(cls, task: Task, alpha: float, is_even: bool) -> "Base":
         """Follow the train series out of fold with the features of our procedure, as it was calibrated itself."""
         procedure, fit = task.trained(alpha)
         start = process_time()
         seen = tabulate(task.split.train.streams(), procedure.features, procedure.max_silence)
-        points = decision_points(seen.n_ticks, len(seen.labels))
-        learn = small_leaf_learner(points, task.seed)
+        ours = decision_points(seen.n_ticks, len(seen.labels))
+        points = even_points(seen.n_ticks) if is_even else ours
+        learn = small_leaf_learner(ours, task.seed)
         held_out = np.zeros((len(seen.labels), len(points), len(task.classes)))
         folds = make_folds(np.zeros((len(seen.labels), 1)), seen.labels, None, N_FOLDS, task.seed)
         for fold in folds:
@@ -163,9 +169,9 @@ def ours(task: Task) -> Trial:
     return Trial(decided, fit, deciding, len(test.labels))
 
 
-def trigger(make: Callable[[], Trigger]) -> Callable[[Task], Trial]:
-    """Let a trigger decide on our forest's probabilities."""
-    return lambda task: _triggered(make, task, task.base)
+def trigger(make: Callable[[], Trigger], is_even: bool = True) -> Callable[[Task], Trial]:
+    """Let a trigger decide on our forest's probabilities, at evenly spread prefixes or at our ticks."""
+    return lambda task: _triggered(make, task, lambda alpha: task.base(alpha, is_even))
 
 
 def prefix_forests(make: Callable[[], Trigger]) -> Callable[[Task], Trial]:
@@ -217,6 +223,7 @@ def peer(make: Callable[[], Peer]) -> Callable[[Task], Trial]:
 METHODS: Mapping[str, Callable[[Task], Trial]] = {
     OURS: ours,
     **{name: trigger(make) for name, make in TRIGGERS.items()},
+    **{f"{name}{AT_OURS}": trigger(make, is_even=False) for name, make in TRIGGERS.items()},
     "RF fixed": prefix_forests(lambda: ConstantThreshold(0.9)),
     "RF tuned": prefix_forests(ConstantThreshold),
     "aeon PT": peer(ProbabilityThreshold),
@@ -224,8 +231,8 @@ METHODS: Mapping[str, Callable[[Task], Trial]] = {
     "aeon TEASER": peer(Teaser),
 }
 NEEDED = {"aeon PT": "aeon", "aeon TEASER": "aeon", "tslearn NonMyopic": "tslearn"}
-USUAL = tuple(name for name in METHODS if name != "aeon TEASER")
-"""TEASER takes up to a minute to fit, and is measured when it is named."""
+USUAL = tuple(name for name in METHODS if name != "aeon TEASER" and not name.endswith(AT_OURS))
+"""TEASER takes up to a minute to fit, and is measured when it is named; so are triggers at our ticks."""
 
 
 def is_installed(method: str) -> bool:
