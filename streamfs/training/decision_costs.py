@@ -200,11 +200,11 @@ class _Rule:
     @classmethod
     def chosen_or_at_once(cls, followed: Followed, costs: DecisionCosts, time_limit: int, clock: int) -> "_Rule":
         """Choose as if there were no first point, unless it costs less to decide all streams there."""
-        rule = cls.chosen(followed.since(followed.ticks[1]), costs, time_limit, clock, None)
-        later = replace(rule, levels=np.r_[np.inf, rule.levels[1:]])
+        rule = cls.chosen(followed.later(), costs, time_limit, clock, None)
+        later = replace(rule, levels=np.r_[np.inf, rule.levels], points=followed.ticks)
         waiting = cautious_mean(costs.of(followed, later.decide(followed)[0], time_limit))
         is_cheaper = costs.of_all_at(0, followed, time_limit) < waiting
-        return replace(rule, levels=np.r_[0.0, rule.levels[1:]]) if is_cheaper else later
+        return replace(later, levels=np.r_[0.0, rule.levels]) if is_cheaper else later
 
     def said(self, followed: Followed) -> Array:
         """Return the calibrated confidence of each stream and tick, -1 beyond a stream's end."""

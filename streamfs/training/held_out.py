@@ -61,6 +61,12 @@ class Followed(NamedTuple):
         """Return the same streams, none of which may be decided before a tick."""
         return self._replace(trajectories=self.trajectories.deciding(self.ticks >= start))
 
+    def later(self) -> "Followed":
+        """Return the same streams without the first tick of the grid."""
+        known = self.trajectories
+        trajectories = Trajectories(known.best[:, 1:], known.confidence[:, 1:], known.ticks - 1)
+        return self._replace(trajectories=trajectories, spent=self.spent[:, 1:], ticks=self.ticks[1:])
+
     def flattened(self, falling: Falling) -> "Followed":
         """Return the same streams, whose confidence compares with one threshold where thresholds fall."""
         confidence = falling.flattened(self.trajectories.confidence, self.ticks)
