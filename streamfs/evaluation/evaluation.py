@@ -248,18 +248,23 @@ def replay_episodes(
 def monitored(procedure: Procedure, streams: StreamSet) -> PromiseMonitor | None:
     """Return the monitor of a procedure's promise, having seen all decisions and labels; None without a promise.
 
-    Raise a DataError or a TypeError as `evaluate`, and a ModelError if the promise is damaged.
+    Labels are shown in random order, since of streams that begin together the easy ones are decided first. Raise a
+    DataError or a TypeError as `evaluate`, and a ModelError if the promise is damaged.
     """
     monitor = monitor_of(procedure)
     if monitor is not None:
-        labels = dict(zip(streams.names, streams.labels, strict=True))
+        labels = dict(zip(streams.names, map(str, streams.labels), strict=True))
+        decisions = []
         for decision, values in replay_with_values(procedure, streams):
             monitor.decided(decision, values)
-            monitor.found(decision.label, str(labels[decision.stream]), decision.time)
-            if decision.label is not None:
-                is_right = decision.label == labels[decision.stream]
-                monitor.labelled(is_right, decision.time, confidence=decision.confidence)
+            decisions.append(decision)
         monitor.finish()
+        for index in np.random.default_rng(0).permutation(len(decisions)).tolist():
+            decision = decisions[index]
+            truth = labels[decision.stream]
+            monitor.found(decision.label, truth, decision.time)
+            if decision.label is not None:
+                monitor.labelled(decision.label == truth, decision.time, confidence=decision.confidence)
     return monitor
 
 

@@ -14,8 +14,8 @@ from streamfs.procedure.card_schema import (
 )
 from streamfs.procedure.procedure import Procedure
 
-OF_ACCURACY = 0.4
-"""Part of the risk of a false alarm that the test of the accuracy has."""
+OF_ACCURACY, OF_ERRORS = 0.4, 0.2
+"""Parts of the risk of a false alarm that the test of the accuracy has, and that of errors."""
 
 LEAST = 0.01
 """Least accuracy that is expected."""

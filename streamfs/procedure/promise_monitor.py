@@ -13,7 +13,7 @@ from feature_extractors.base import Array
 from streamfs.procedure.asked_labels import AskedLabels
 from streamfs.procedure.betting import ErrorTest, RankTests, ShareTest, share_at_least
 from streamfs.procedure.decision_queue import DecisionQueue
-from streamfs.procedure.expectation import OF_ACCURACY, Expectation, expectation_of
+from streamfs.procedure.expectation import OF_ACCURACY, OF_ERRORS, Expectation, expectation_of
 from streamfs.procedure.group_tests import GroupTests
 from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.procedure.reference import (
@@ -35,7 +35,7 @@ RISK = 0.05
 ABSENT = -1
 """Number of the bin of a quantity that a decision does not have."""
 
-_OF_COMPLETENESS, _OF_ERRORS = 0.05, 0.2  # parts of the risk; what they and the accuracy leave is for quantities
+_OF_COMPLETENESS = 0.05  # part of the risk; what it and labels leave is for the other quantities
 _OF_A_PART = "accuracy of "  # a class or a group
 
 
@@ -107,7 +107,7 @@ class PromiseMonitor:
         of_classes = procedure.classes if expected.per_class and not wanted else ()
         risk_of_part = expected.risk_of_labels / (1 + bool(of_classes) + (group_of is not None))
         self._limits = {"accuracy": 1 / risk_of_part, "completeness": 1 / (risk * _OF_COMPLETENESS)}
-        self._limit_of_errors = 1 / (risk * _OF_ERRORS)
+        self._limit_of_errors = 1 / (risk * OF_ERRORS)
         self._limit_of_classes = len(of_classes) / risk_of_part
         self._classes = {label: ShareTest(expected.accuracy) for label in of_classes}
         self._groups = GroupTests(expected.accuracy, risk_of_part)
@@ -115,7 +115,7 @@ class PromiseMonitor:
         self._asked = AskedLabels(expected.accuracy, wanted) if wanted else None
         self._accuracy = ShareTest(expected.accuracy) if self._asked is None else self._asked
         self._completeness = None if expected.completeness is None else ShareTest(expected.completeness)
-        self._refer(expected, risk * (1 - OF_ACCURACY - _OF_ERRORS - _OF_COMPLETENESS))
+        self._refer(expected, risk * (1 - OF_ACCURACY - OF_ERRORS - _OF_COMPLETENESS))
         self._n_decisions = 0
         self._queue = DecisionQueue(procedure.time_limit, procedure.period)
 

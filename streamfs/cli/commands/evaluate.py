@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 NOT_IN_TABLE = ("offered_cost", "unit")
 """Figures for which a table of 80 columns has no room."""
 
+_MOST_NAMED = 3  # quantities in which decisions differ
+
 
 @click.command(
     epilog=example_text(
@@ -109,8 +111,10 @@ def _kept(monitor: "PromiseMonitor") -> str:
     where = "where it was certified" if is_promised else "on held-out streams in training"
     right = f"{said['right']} of {said['labels']} labels are right"
     shares = said["promised"] if is_promised else said["expected"]
-    differing = ", ".join(each["what"] for each in said["findings"] if each["what"] not in shares)
-    differs = f"differ from those {where} in {differing}" if differing else f"look as those {where}"
+    differing = [each for each in said["findings"] if each["what"] not in shares]
+    named = ", ".join(f"{each['what']} (after {each['number']})" for each in differing[:_MOST_NAMED])
+    named += f" and {len(differing) - _MOST_NAMED} more" if len(differing) > _MOST_NAMED else ""
+    differs = f"differ from those {where} in {named}" if differing else f"look as those {where}"
     least = f"{shares['accuracy']:.3g}"
     held = f"promise of {least} is" if is_promised else f"accuracy of {least}, which held-out streams support, is"
     return (
