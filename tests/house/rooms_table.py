@@ -73,6 +73,7 @@ ROOMS = {
             "gateway.messages",
             "engine",
             "procedure",
+            "data",
             "base",
             "feature_extractors",
         ),

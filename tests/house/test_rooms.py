@@ -64,6 +64,7 @@ ONLY_HERE = {
         "streamfs.cluster.spark.serve",
         "streamfs.cluster.spark.session",
         "streamfs.cluster.spark.sources",
+        "streamfs.cluster.spark.tables",
         "streamfs.cluster.spark.workers",
     },
     "pyarrow": {
@@ -72,6 +73,8 @@ ONLY_HERE = {
         "streamfs.cluster.history",
         "streamfs.cluster.parcels",
         "streamfs.cluster.spark.sources",
+        "streamfs.cluster.spark.tables",
+        "streamfs.cluster.tables",
     },
     "google": {"streamfs.gateway.messages.codecs.sparkplug"},
     "cbor2": {"streamfs.gateway.messages.codecs.cbor"},

@@ -11,7 +11,9 @@ from streamfs import StreamRelief, tabulate
 from streamfs.base.workers import working_with
 from streamfs.cli.app import cli
 from streamfs.cluster.spark import workers
+from streamfs.cluster.spark.tables import tabulate_files
 from streamfs.cluster.spark.workers import SparkWorkers
+from streamfs.cluster.tables import Tabulation
 from streamfs.data import feature_table
 from streamfs.relief import neighbours
 
@@ -29,6 +31,18 @@ def test_tables_and_weights_are_those_of_one_process(spark, monkeypatch):
         found = tabulate(streams, features)
         assert_array_equal(found.values, whole.values)
         assert_array_equal(StreamRelief().fit(found).weights_, weighed.weights_)
+
+
+def test_files_are_tabulated_as_in_one_process(spark, tmp_path):
+    streams = labelled_streams(60, 12, gaps=0.1)
+    features = tuple(map(fx.get, FEATURES))
+    whole = tabulate(streams, features)
+    rows = streams.to_frame()
+    for number in range(4):  # each file has a part of every stream
+        rows[number::4].write_parquet(tmp_path / f"{number}.parquet")
+    names, table = tabulate_files(spark, tmp_path, Tabulation(features, 1.0))
+    assert names == list(streams.names)
+    assert_array_equal(table.values, whole.values)
 
 
 def test_a_function_is_sent_once_and_parts_stay_in_order(spark, monkeypatch):
