@@ -40,8 +40,9 @@ class PlainCodec:
 
     By default the number is at ``v`` or ``value``, the time at ``t``, ``ts`` or ``timestamp``, and the sequence
     number at ``seq``. `time_unit` is also the unit of ``dt``, which is in seconds if times are text (``iso``);
-    these are in a `time_zone`, or UTC, unless they have an offset. If times are of `any` unit, a text before 2001
-    is none: the device's clock was not set. `words` stand for numbers.
+    these are in a `time_zone`, or UTC, unless they have an offset. If times are of `any` unit, one before 2001
+    is none: the device's clock was not set. Of several paths of a `time`, with bars between, the first that is
+    there counts. `words` stand for numbers.
     """
 
     def __init__(
@@ -58,14 +59,14 @@ class PlainCodec:
         self.load = load_json if words is None else words.load
         self._as_number = number if words is None else words.number
         self._values = _VALUE if value is None else (value,)
-        self._times = _TIME if time is None else (time,)
-        self._start = "t0" if time is None else time
+        self._times = _times(time)
+        self._start = "t0" if time is None else self._times[0]
         self._sequence = _SEQUENCE if sequence is None else sequence
         self._seconds = clock(time_unit)
         self._is_any = time_unit == "any"
         self._step = clock("s" if time_unit in ("iso", "any") else time_unit)
         self._max_samples = max_samples
-        is_nested = any("." in path for path in (value, time, sequence) if path is not None)
+        is_nested = any("." in path for path in (*self._values, *self._times, self._sequence))
         wanted = (*self._values, *self._times, self._start, "dt", self._sequence)
         self._paths = Paths(dict.fromkeys(wanted)) if is_nested else None
 
@@ -95,11 +96,9 @@ class PlainCodec:
         return Reading(time, value, self._number(fields))
 
     def _time(self, name: str, value: object, arrival: float) -> float | None:
-        """Return a time; None for a text of a clock that was not set yet, which begins in 1970."""
-        if not isinstance(value, str):
-            return self._seconds(name, value)
+        """Return a time; None of a clock of any unit that was not set yet, which begins in 1970."""
         zone_of_text = self._zone
-        if zone_of_text is None:
+        if zone_of_text is None or not isinstance(value, str):
             time = self._seconds(name, value)
         else:
             time = local_seconds(zone_of_text, name, value, arrival)
@@ -141,7 +140,7 @@ class FieldsCodec:
     ) -> None:
         self._fields = checked_fields(fields)
         self._codec = PlainCodec(None, time, time_unit, sequence, max_samples, time_zone, words)
-        times = ("t0", *_TIME) if time is None else (time,)
+        times = ("t0", *_TIME) if time is None else _times(time)
         self._paths = Paths(dict.fromkeys((*fields, *times, "dt", sequence or _SEQUENCE)))
 
     def decode(self, payload: bytes, arrival: float = 0.0, _content_type: str = "") -> Several:
@@ -160,6 +159,11 @@ class FieldsCodec:
                 except PayloadError as error:
                     refused.append(error)
         return several(parts, refused)
+
+
+def _times(paths: str | None) -> tuple[str, ...]:
+    """Return the paths at which a time may be, the best first."""
+    return _TIME if paths is None else tuple(paths.split("|"))
 
 
 def _packed(name: str, values: list[Any]) -> bytes:

@@ -10,7 +10,7 @@ from streamfs.errors import PayloadError
 from streamfs.gateway.messages.codecs.cbor import cbor_reader, dump_cbor
 from streamfs.gateway.messages.codecs.checks import LATEST, shown
 from streamfs.gateway.messages.codecs.paths import checked_fields, load_json
-from streamfs.gateway.messages.codecs.reading import Reading, Reported, Several, TimedSeries
+from streamfs.gateway.messages.codecs.reading import Reading, Reported, Several, TimedSeries, several
 from streamfs.gateway.messages.codecs.senml_pack import CBOR, JSON, Column, Pack, SenmlRecord
 from streamfs.gateway.messages.message import MAX_SAMPLES
 
@@ -23,7 +23,8 @@ class SenmlCodec:
     The full name of a measurement, base name and name, determines its channel: that of `fields` for the name with
     or without the base name, by default the part after the last slash or colon. Several measurements of one name
     are a `TimedSeries`. Times below 2**28 are relative to the arrival; a single measurement of a name at time 0
-    has no time. Sums and units are ignored, and so are unwanted names, whatever their values.
+    has no time. Sums and units are ignored, and so are unwanted names, whatever their values. A wanted
+    one that is no number does not cost the others.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class SenmlCodec:
         pack = Pack(self._labels, self._fields)
         for record in records:
             pack.take(record)
-        return Several(tuple((column.channel, _reported(column, arrival)) for column in pack.columns))
+        return several(((column.channel, _reported(column, arrival)) for column in pack.columns), pack.refused)
 
 
 def encode_senml(several: Several, base_name: str = "", *, is_binary: bool = False) -> bytes:

@@ -45,9 +45,10 @@ class Column(NamedTuple):
 
 
 class Pack:
-    """The records of a pack so far; `fields` as in `SenmlCodec`."""
+    """The records of a pack so far; `fields` as in `SenmlCodec`; `refused` says what is wrong with some values."""
 
     def __init__(self, labels: Labels, fields: Mapping[str, str] | None) -> None:
+        self.refused: list[PayloadError] = []
         self._labels = labels
         self._fields = fields
         self._plain = frozenset({labels.name, labels.unit, labels.value, labels.time})
@@ -57,11 +58,11 @@ class Pack:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns, in the order of the pack."""
-        return tuple(self._columns.values())
+        """The columns with measurements, in the order of the pack."""
+        return tuple(column for column in self._columns.values() if column.times)
 
     def take(self, record: object) -> None:
-        """Take the next record; raise a PayloadError if it, or a wanted measurement in it, cannot be decoded."""
+        """Take the next record; raise a PayloadError if it cannot be decoded."""
         if type(record) is not dict:
             raise PayloadError(f"record is {shown(record)}, expected an object")
         labels = self._labels
@@ -77,10 +78,14 @@ class Pack:
         if column is None:
             return
         time, value = record.get(labels.time, 0.0), record.get(labels.value)
-        column.times.append(self._base_time + (time if type(time) is float else _number("time", time)))
-        column.values.append(
-            self._base_value + value if is_plain and type(value) is float else self._value(record)
-        )
+        time = time if type(time) is float else _number("time", time)
+        try:
+            value = self._base_value + value if is_plain and type(value) is float else self._value(record)
+        except PayloadError as error:
+            self.refused.append(error)
+            return
+        column.times.append(self._base_time + time)
+        column.values.append(value)
 
     def _apply_bases(self, record: SenmlRecord) -> None:
         """Apply the base fields of a record to it and the following ones."""
@@ -89,8 +94,8 @@ class Pack:
         if unknown is not None:
             raise PayloadError(f"record has field {shown(unknown)}, which must be understood but is unknown")
         version = record.get(labels.base_version, _VERSION)
-        if type(version) is not int or version != _VERSION:
-            raise PayloadError(f"version is {shown(version)}, expected {_VERSION}")
+        if type(version) is not int or not 0 < version <= _VERSION:
+            raise PayloadError(f"version is {shown(version)}, expected 1 to {_VERSION}")
         name = record.get(labels.base_name, self._base_name)
         if type(name) is not str:
             raise PayloadError(f"base name is {shown(name)}, expected text")
