@@ -13,7 +13,7 @@ from streamfs.cluster.jobs import Deciding, Following, Job, settle
 from streamfs.cluster.parcels import STREAM, TIME, divide_samples
 from streamfs.cluster.places import keys_of
 from streamfs.cluster.spark.processors import DECISION, DECISIONS, EFFECTS, PUBLICATION, Cores, Engines
-from streamfs.cluster.spark.session import prepare
+from streamfs.cluster.spark.session import plainly_named, prepare
 from streamfs.cluster.spark.sources import SAMPLES, Files, Kafka, Spool, parcel_batch
 from streamfs.gateway.messages.publication import Publication
 
@@ -152,12 +152,15 @@ def _read(spark: SparkSession, source: Any, job: Job, n_partitions: int, most: i
 def _divided(samples: DataFrame, job: Deciding, keys: Sequence[int]) -> DataFrame:
     """Divide a frame of samples among shards."""
     channels, places = job.procedure.channels, job.places
-    numbers = (col(f"`{name}`").cast("double") for name in (TIME, *channels))
-    wanted = samples.select(col(STREAM).cast("string"), *numbers)
+    names = [STREAM, TIME, *channels]
+    plain = plainly_named(samples, names)
+    stream, *numbers = plain.columns
+    wanted = plain.select(col(stream).cast("string"), *(col(name).cast("double") for name in numbers))
 
     def divide(batches: Any) -> Any:
         for batch in batches:
-            yield parcel_batch(divide_samples(batch, channels, places), keys, SAMPLES)
+            named = batch.rename_columns(names)
+            yield parcel_batch(divide_samples(named, channels, places), keys, SAMPLES)
 
     return wanted.mapInArrow(divide, SAMPLES)
 

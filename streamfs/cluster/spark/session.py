@@ -5,11 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
 
 from streamfs.errors import ClusterError
 
@@ -62,6 +63,11 @@ def prepare(spark: SparkSession, n_partitions: int) -> None:
     }
     for name, value in settings.items():
         spark.conf.set(name, value)
+
+
+def plainly_named(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Return some columns of a frame under other names, since `mapInArrow` takes no names with points."""
+    return frame.select(*(col(f"`{name}`").alias(f"c{place}") for place, name in enumerate(names)))
 
 
 def require_java() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql.functions import col
 
+from streamfs.cluster.spark.session import plainly_named
 from streamfs.cluster.tables import TABLE, TableRow, Tabulation, row_batch
 from streamfs.data.feature_table import FeatureTable
 
@@ -40,13 +40,14 @@ def tabulate_files(
         If a stream cannot be read; raised in a task, and so inside an error of Spark's.
     """
     read = spark.read.parquet(str(Path(samples).absolute()))
-    needed = read.select(*(col(f"`{name}`") for name in ("stream", "time", "label", *wanted.columns)))
-    parts = needed.repartition(n_parts or 2 * spark.sparkContext.defaultParallelism, "stream")
+    names = ["stream", "time", "label", *wanted.columns]
+    needed = plainly_named(read, names)
+    parts = needed.repartition(n_parts or 2 * spark.sparkContext.defaultParallelism, needed.columns[0])
 
     def compute(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         whole = [batch for batch in batches if batch.num_rows]
         if whole:
-            yield row_batch([*wanted.rows(pa.Table.from_batches(whole))])
+            yield row_batch([*wanted.rows(pa.Table.from_batches(whole).rename_columns(names))])
 
     found = parts.mapInArrow(compute, TABLE).toArrow().to_pylist()
     return wanted.table(TableRow(**row) for row in found)
