@@ -212,6 +212,12 @@ def sizes() -> list[Figure]:
     return figures
 
 
+def frames_of(processor: str, precision: Precision) -> dict[str, int]:
+    """Return the bytes of each function's frame, as they were measured."""
+    found = json.loads(FILE.read_text(encoding="utf-8"))
+    return dict(zip(found["parts"], found["processors"][processor][precision.text]["frames"], strict=True))
+
+
 PARTS: Parts = {"sizes": sizes}
 
 

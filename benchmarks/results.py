@@ -26,6 +26,7 @@ import figure2
 import gateway
 import j48
 import kernels
+import node_cycles
 import node_sizes
 import numpy as np
 import papers
@@ -188,6 +189,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "recordings": recordings.section,
     "export": export.section,
     "node_sizes": node_sizes.section,
+    "node_cycles": node_cycles.section,
     "tables": tables.section,
     "kernels": kernels.section,
     "startup": startup.section,

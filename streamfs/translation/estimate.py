@@ -3,7 +3,8 @@
 The memory of a stream and the bytes of tables are counted. Those of code are the sizes of its functions, times a
 factor, and something for each feature and channel: `benchmarks/node_sizes.py` has measured the functions for each
 processor, compiled one by one, has fitted the factors on models, and keeps both in `sizes.json`, with the error on
-other models. What the compiler's own library adds is not in it: mathematics, and the arithmetic of reals where a
+other models. `benchmarks/node_cycles.py` has run models, and keeps the cycles of each kind of operation in
+`cycles.json`. What the compiler's own library adds is not in it: mathematics, and the arithmetic of reals where a
 processor has none.
 """
 
@@ -14,11 +15,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from streamfs.translation.operations import KINDS
 from streamfs.translation.parts import Sources
 from streamfs.translation.precision import Precision
-
-_DEEPEST = 4
-"""Functions that are called within each other, at most, beside those that are compiled into their callers."""
 
 POINTER_BYTES = 4
 
@@ -32,7 +31,8 @@ class NodeEstimate(NamedTuple):
     Parameters
     ----------
     flash, ram, stack : int
-        Bytes. That of the stack adds up the largest functions, whether or not they call each other.
+        Bytes. The stack is the deepest that functions reach which call each other, with what the compiler's
+        library took at most when models were run.
     error : float
         The largest error of flash, as a share, on models of other shapes.
     """
@@ -66,9 +66,7 @@ def estimate(sources: Sources, precision: Precision, processor: str) -> NodeEsti
     terms = terms_of(sources, precision, dict(zip(measured["parts"], found["sizes"], strict=True)))
     flash = sum(weight * term for weight, term in zip(found["weights"], terms, strict=True))
     frames = dict(zip(measured["parts"], found["frames"], strict=True))
-    stack = _scratch(sources.body, precision) + sum(
-        sorted(_of(part, frames) for part in sources.parts)[-_DEEPEST:]
-    )
+    stack = own_stack(processor, precision) + reached(sources, precision, frames)
     return NodeEstimate(round(flash), ram_of(sources, precision), stack, found["error"])
 
 
@@ -116,6 +114,37 @@ def _record_bytes(fields: list[int]) -> int:
     return -(-end // max(fields)) * max(fields)
 
 
+def reached(sources: Sources, precision: Precision, frames: Mapping[str, int]) -> int:
+    """Return the bytes of arrays on the stack, and of the frames of functions, where calls are deepest."""
+    depths = dict[str, int]()
+    for part in sources.calls:  # each after those that it calls
+        depths[part] = _of(part, frames) + max((depths[each] for each in sources.calls[part]), default=0)
+    return _scratch(sources.body, precision) + max(depths.values(), default=0)
+
+
+def own_stack(processor: str, precision: Precision) -> int:
+    """Return the bytes of the stack that are no function's of the model: those of `take`, and of the library."""
+    found: int = _timed()[SAME_CODE.get(processor, processor)][precision.text]["stack"]
+    return found
+
+
+def cycles(found: Mapping[str, float], precision: Precision, processor: str) -> tuple[int, float]:
+    """Estimate the cycles of a tick, and the largest error as a share, given operations a tick.
+
+    Parameters
+    ----------
+    found : mapping of str to float
+        As `streamfs.translation.operations.operations` counts them.
+    precision : Precision
+        Of the reals.
+    processor : str
+        One of `processors`.
+    """
+    timed = _timed()[SAME_CODE.get(processor, processor)][precision.text]
+    total = sum(weight * found[kind] for kind, weight in zip(KINDS, timed["weights"], strict=True))
+    return round(total), timed["error"]
+
+
 def _scratch(body: str, precision: Precision) -> int:
     """Return the bytes of the arrays that are made while a tick is taken."""
     named = {name: int(size) for name, size in re.findall(r"  (N_\w+) = (\d+)", body)}
@@ -127,4 +156,10 @@ def _scratch(body: str, precision: Precision) -> int:
 @cache
 def _measured() -> dict[str, Any]:
     found: dict[str, Any] = json.loads((files(__package__) / "sizes.json").read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def _timed() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((files(__package__) / "cycles.json").read_text(encoding="utf-8"))
     return found

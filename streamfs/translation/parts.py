@@ -36,6 +36,8 @@ class Sources:
         The names in C of the functions in the body, by names that are the same in every model.
     n_whole : int
         Whole numbers of 32 bits that a stream keeps.
+    calls : mapping of str to tuple of str
+        The functions that each calls, by the same names.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Sources:
     n_reals: int
     parts: Mapping[str, str] = field(default_factory=dict, hash=False)
     n_whole: int = 2
+    calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
 
 class NodeParts:
@@ -100,7 +103,7 @@ class NodeParts:
         in_header = {**given, "period": f"{seconds:g}", "columns": listed(self.columns), "what": what}
         header = HEADER.format(**in_header, listed=listed(names), declared=declared.format(**in_header))
         text = (READINGS + body).format(**given, period=self.literal(seconds))
-        return Sources(texts["name"], header, text, n_reals, self.unit.parts())
+        return Sources(texts["name"], header, text, n_reals, self.unit.parts(), calls=self.unit.calls())
 
     @property
     def n_report_reals(self) -> int:

@@ -72,6 +72,11 @@ class Unit:
         keys = {translated.name: key for key, translated in self._translated.items()}
         return {_part_name(*keys[translated.name]): translated.name for translated in self._in_order()}
 
+    def calls(self) -> dict[str, tuple[str, ...]]:
+        """Return what each function calls, by the same names."""
+        parts = {in_c: part for part, in_c in self.parts().items()}
+        return {parts[each.name]: tuple(parts[name] for name in each.calls) for each in self._in_order()}
+
     def functions(self) -> list[Callable[..., Any]]:
         """Return the functions that have been translated."""
         return [function for function, *_ in self._translated]

@@ -160,6 +160,8 @@ def test_a_model_is_sized_before_it_is_built(model, capsys):
     found = {row["processor"]: row for row in json.loads(capsys.readouterr().out)["processors"]}
     assert {*found} == {"cortex-m0plus", "cortex-m4", "riscv32", "avr", "esp32"}
     assert all(500 < row["flash"] < 9000 and 50 < row["stack"] < 800 for row in found.values())
+    assert all(1000 < row["cycles a tick"] < 100_000 for row in found.values())
+    assert found["cortex-m4"]["cycles a tick"] < found["cortex-m0plus"]["cycles a tick"]
 
 
 def test_without_streams_there_is_no_test(tmp_path, model, capsys):

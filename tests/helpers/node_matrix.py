@@ -76,6 +76,9 @@ def exported(folder):
             given = [folder / f"{place}.streamfs", *streams, "-o", out, "--precision", precision]
             main(["export", *map(str, given)])
             yield precision, out
+            split = folder / f"{place}_{precision}_split"
+            main(["export", *map(str, [given[0], *streams, "-o", split, *given[-2:], "--split", "values"])])
+            yield precision, split
 
 
 def lacks(*commands):

@@ -135,7 +135,9 @@ def export(
             files, found = _written(procedure, sources, target, reals, expected[:MOST_TESTS])
             if exact:
                 require_equal(procedure, reals, expected, resolutions)
-        found |= {"processors": _estimates(sources, reals)} if estimate else {}
+        if estimate:
+            counted = None if sends is not None else _operations(procedure, recorded)
+            found |= {"processors": _estimates(sources, reals, counted)}
     except TranslationError as error:
         raise TranslationError(f"{model}: {error}") from error
     except ValueError as error:
@@ -171,7 +173,8 @@ def _say(found: dict[str, Any], out: Path | None, test: str | None) -> None:
         console.say(f"exact       all of {found['n_equal']} streams are decided alike, at the same tick")
     if "processors" in found:
         console.print_table(
-            found["processors"], "bytes; flash with its largest error, without the compiler's library"
+            found["processors"],
+            "bytes; flash without the compiler's library; stack and cycles with it",
         )
 
 
@@ -183,23 +186,38 @@ def _write(out: Path, files: dict[str, str | bytes]) -> list[str]:
     return [str(out / file) for file in files]
 
 
-def _estimates(sources: "Sources", reals: "Precision") -> list[dict[str, Any]]:
-    """Return what a model takes of each processor that has numbers of a precision."""
-    from streamfs.translation.estimate import estimate, processors
+def _operations(procedure: "Procedure", recorded: "StreamSet | None") -> dict[str, float]:
+    """Return a model's operations a tick, of recorded streams or else of noise."""
+    import numpy as np
+
+    from streamfs.translation.model import columns_of
+    from streamfs.translation.operations import noise, operations
+
+    if recorded is None:
+        return operations(procedure, noise(procedure))
+    order = [recorded.columns.index(column) for column in columns_of(procedure)]
+    streams = zip(recorded.values[:MOST_TESTS], recorded.lengths, strict=False)
+    return operations(procedure, np.concatenate([rows[:n, order] for rows, n in streams]))
+
+
+def _estimates(sources: "Sources", reals: "Precision", counted: dict[str, float] | None) -> list[dict[str, Any]]:
+    """Return what a model takes of each processor that has numbers of a precision; with operations, cycles too."""
+    from streamfs.translation.estimate import cycles, estimate, processors
 
     rows = []
     for processor in processors(reals):
         found = estimate(sources, reals, processor)
-        share = f"{100 * found.error:.0f} %"
-        rows.append(
-            {
-                "processor": processor,
-                "flash": found.flash,
-                "+-": share,
-                "RAM a stream": found.ram,
-                "stack": found.stack,
-            }
-        )
+        row = {
+            "processor": processor,
+            "flash": found.flash,
+            "+-": f"{100 * found.error:.0f} %",
+            "RAM a stream": found.ram,
+            "stack": found.stack,
+        }
+        if counted is not None:
+            n, error = cycles(counted, reals, processor)
+            row |= {"cycles a tick": n, "+- of cycles": f"{100 * error:.0f} %"}
+        rows.append(row)
     return rows
 
 
