@@ -49,7 +49,7 @@ Array = npt.NDArray[np.float64]
 FEATURES = tuple(fx.get(f"{kind}(x)") for kind in ("mean", "variance", "slope", "min", "max"))
 CLASSES = ("a", "b", "c")
 N_TICKS, N_TRAINING, N_TESTED = 20, 2000, 5000
-TARGET = ("-target", "thumb-linux-musleabihf", "-mcpu=cortex_m4", "-Os", "-ffp-contract=off")
+TARGET = ("-target", "thumb-linux-musleabihf", "-mcpu=cortex_m4+vfp4d16sp", "-Os", "-ffp-contract=off")
 MODELS: dict[str, tuple[int, int, int | None]] = {
     "a tree of 31 leaves": (1, 31, 2500),
     "10 trees of 31 leaves": (10, 31, 8000),

@@ -40,6 +40,8 @@ N_MODELS = 24
 """Models on which costs are fitted, and on which the error is measured."""
 
 
+MARGIN = 1.5
+"""Times the most that a stack was deeper than the sum of frames is allowed for."""
 PAINTED = 1600
 """Bytes of the stack in which traces are looked for."""
 
@@ -54,10 +56,17 @@ class Core(NamedTuple):
 
 CORES = {
     "cortex-m0plus": Core((*ZIG, "-target", "thumb-freestanding-eabi", "-mcpu=cortex_m0plus"), "qemu-arm", "m0"),
-    "cortex-m4": Core((*ZIG, "-target", "thumb-freestanding-eabihf", "-mcpu=cortex_m4"), "qemu-arm", "m4"),
+    "cortex-m4": Core(
+        (*ZIG, "-target", "thumb-freestanding-eabihf", "-mcpu=cortex_m4+vfp4d16sp"), "qemu-arm", "m4"
+    ),
     "riscv32": Core((*ZIG, "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c"), "qemu-riscv32", "riscv"),
     "avr": Core(("avr-gcc", "-mmcu=atmega1284p"), "simavr", ""),
 }
+
+CALLS = {name: f"{name}@(x)" for name in ("sqrt", "exp", "log", "sin", "cos", "floor")}
+CALLS |= {name: f"{name}@(x, y)" for name in ("fmod", "pow", "hypot")}
+CALLS |= {"frexp": "frexp@(x, &n)", "ldexp": "ldexp@(x, 3)"}
+"""The functions of `streamfs.translation.unit.LIBRARY`, of a real x; @ stands for the suffix of the precision."""
 
 MATHEMATICS = """\
 #define NAN __builtin_nanf("")
@@ -197,6 +206,22 @@ def ran(core: Core, plugin: Path, text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2]) if is_avr else 8 * done.returncode
 
 
+def library_of(core: Core, plugin: Path, precision: Precision) -> dict[str, int]:
+    """Return the bytes of the stack that functions of libm take, and, by the empty name, arithmetic."""
+    base, found = _stack_of(core, plugin, precision, "x"), dict[str, int]()
+    for name, call in CALLS.items():
+        found[name] = max(0, _stack_of(core, plugin, precision, call.replace("@", precision.suffix)) - base)
+    arithmetic = (_stack_of(core, plugin, precision, each) for each in ("x + y", "x * y", "x / y", "x > y"))
+    return {**found, "": max(0, *(each - base for each in arithmetic))}
+
+
+def _stack_of(core: Core, plugin: Path, precision: Precision, expression: str) -> int:
+    """Return the bytes of the stack that an expression of two reals takes."""
+    lines = f"volatile {precision.text} x = 1.5, y = 2.5; int n; (void)n; (void)y; x = {expression};"
+    text = f"#include <math.h>\nstatic void __attribute__((noinline)) run(void) {{ {lines} }}\n"
+    return ran(core, plugin, text)[1]
+
+
 class Took(NamedTuple):
     """What models took: operations, cycles a tick, bytes of the stack, and those that are known of it."""
 
@@ -206,7 +231,7 @@ class Took(NamedTuple):
     reached: npt.NDArray[np.float64]
 
 
-def taken(name: str, plugin: Path, precision: Precision) -> Took:
+def taken(name: str, plugin: Path, precision: Precision, library: dict[str, int]) -> Took:
     """Run models of random features and shapes."""
     core, frames, rows = CORES[name], frames_of(name, precision), []
     nothing, _ = ran(core, plugin, NOTHING)
@@ -215,7 +240,7 @@ def taken(name: str, plugin: Path, precision: Precision) -> Took:
         numbers = ", ".join(map(precision.literal, readings.ravel().tolist()))
         n_cycles, stack = ran(core, plugin, whole(sources) + TICKS % (numbers, len(readings)))
         counted = operations(procedure, readings)
-        known = reached(sources, precision, frames)
+        known = reached(sources, precision, frames, library)
         rows.append([(n_cycles - nothing) / len(readings), stack, known, *(counted[kind] for kind in KINDS)])
     table = np.array(rows, dtype=np.float64)
     return Took(table[:, 3:], table[:, 0], table[:, 1], table[:, 2])
@@ -223,12 +248,13 @@ def taken(name: str, plugin: Path, precision: Precision) -> Took:
 
 def fitted(name: str, plugin: Path, precision: Precision) -> tuple[dict[str, Any], list[Figure]]:
     """Fit the cost of each kind of operation on half of the models; return it, and the errors on the others."""
-    found, what = taken(name, plugin, precision), f"{name}, {precision.text}"
+    library, what = library_of(CORES[name], plugin, precision), f"{name}, {precision.text}"
+    found = taken(name, plugin, precision, library)
     half = slice(N_MODELS), slice(N_MODELS, None)
     scaled = found.operations[half[0]] / found.cycles[half[0], np.newaxis]  # errors are shares
     weights, _ = nnls(scaled, np.ones(N_MODELS))
     errors = np.abs(found.operations[half[1]] @ weights / found.cycles[half[1]] - 1)
-    own = int((found.stack - found.reached)[half[0]].max())
+    own = round(MARGIN * float((found.stack - found.reached)[half[0]].max()))
     shares = (found.stack / (found.reached + own))[half[1]]
     figures = [
         Figure(f"error of the estimated cycles a tick, {what}, mean", float(errors.mean())),
@@ -236,7 +262,7 @@ def fitted(name: str, plugin: Path, precision: Precision) -> tuple[dict[str, Any
         Figure(f"stack that was used, of its estimate, {what}, largest", float(shares.max()), at_most=1),
     ]
     costs = [round(float(each), 2) for each in weights]
-    return {"weights": costs, "error": round(float(errors.max()), 3), "stack": own}, figures
+    return {"weights": costs, "error": round(float(errors.max()), 3), "stack": own, "library": library}, figures
 
 
 def needed() -> Iterator[str]:

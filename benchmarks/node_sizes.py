@@ -47,7 +47,7 @@ FILE = ROOT / "streamfs/translation/sizes.json"
 ZIG = (sys.executable, "-m", "ziglang", "cc")
 COMPILERS = {
     "cortex-m0plus": (*ZIG, "-target", "thumb-linux-musleabi", "-mcpu=cortex_m0plus"),
-    "cortex-m4": (*ZIG, "-target", "thumb-linux-musleabihf", "-mcpu=cortex_m4"),
+    "cortex-m4": (*ZIG, "-target", "thumb-linux-musleabihf", "-mcpu=cortex_m4+vfp4d16sp"),
     "riscv32": (*ZIG, "-target", "riscv32-linux-musl", "-mcpu=generic_rv32+m+c"),
     "avr": ("avr-gcc", "-mmcu=atmega328p"),
 }

@@ -66,7 +66,8 @@ def estimate(sources: Sources, precision: Precision, processor: str) -> NodeEsti
     terms = terms_of(sources, precision, dict(zip(measured["parts"], found["sizes"], strict=True)))
     flash = sum(weight * term for weight, term in zip(found["weights"], terms, strict=True))
     frames = dict(zip(measured["parts"], found["frames"], strict=True))
-    stack = own_stack(processor, precision) + reached(sources, precision, frames)
+    timed = _timed()[SAME_CODE.get(processor, processor)][precision.text]
+    stack = timed["stack"] + reached(sources, precision, frames, timed["library"])
     return NodeEstimate(round(flash), ram_of(sources, precision), stack, found["error"])
 
 
@@ -114,18 +115,15 @@ def _record_bytes(fields: list[int]) -> int:
     return -(-end // max(fields)) * max(fields)
 
 
-def reached(sources: Sources, precision: Precision, frames: Mapping[str, int]) -> int:
-    """Return the bytes of arrays on the stack, and of the frames of functions, where calls are deepest."""
-    depths = dict[str, int]()
+def reached(sources: Sources, precision: Precision, frames: Mapping[str, int], library: Mapping[str, int]) -> int:
+    """Return the bytes of arrays on the stack, and of the frames of functions, where calls are deepest.
+
+    `library` has what functions of libm take, and, named by the empty string, arithmetic.
+    """
+    depths = dict[str, int](library)
     for part in sources.calls:  # each after those that it calls
-        depths[part] = _of(part, frames) + max((depths[each] for each in sources.calls[part]), default=0)
-    return _scratch(sources.body, precision) + max(depths.values(), default=0)
-
-
-def own_stack(processor: str, precision: Precision) -> int:
-    """Return the bytes of the stack that are no function's of the model: those of `take`, and of the library."""
-    found: int = _timed()[SAME_CODE.get(processor, processor)][precision.text]["stack"]
-    return found
+        depths[part] = _of(part, frames) + max(depths[each] for each in ("", *sources.calls[part]))
+    return _scratch(sources.body, precision) + max(depths.values())
 
 
 def cycles(found: Mapping[str, float], precision: Precision, processor: str) -> tuple[int, float]:

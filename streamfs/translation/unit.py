@@ -1,5 +1,6 @@
 """A C file that functions are translated into, each after those that it calls."""
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -30,6 +31,9 @@ HELPERS = {
 }
 """What Python has and C lacks, or the library of AVR, as `rint`; @ stands for the suffix of the precision."""
 
+
+LIBRARY = ("sqrt", "exp", "log", "sin", "cos", "floor", "fmod", "pow", "hypot", "frexp", "ldexp")
+"""Functions of libm that steps call, and take room on the stack."""
 
 _MOST_SIGNS = 110  # in a line of a table
 
@@ -73,9 +77,15 @@ class Unit:
         return {_part_name(*keys[translated.name]): translated.name for translated in self._in_order()}
 
     def calls(self) -> dict[str, tuple[str, ...]]:
-        """Return what each function calls, by the same names."""
+        """Return what each function calls, by the same names, and of libm, without a suffix."""
         parts = {in_c: part for part, in_c in self.parts().items()}
-        return {parts[each.name]: tuple(parts[name] for name in each.calls) for each in self._in_order()}
+        return {
+            parts[each.name]: (
+                *(parts[name] for name in each.calls),
+                *(name for name in LIBRARY if re.search(rf"\b{name}{self.precision.suffix}\(", each.text)),
+            )
+            for each in self._in_order()
+        }
 
     def functions(self) -> list[Callable[..., Any]]:
         """Return the functions that have been translated."""

@@ -44,7 +44,7 @@ WAYS = {
     "zig, aarch64": Way((*ZIG, "-target", "aarch64-linux-musl", "-Os"), ("qemu-aarch64",)),
     "zig, RISC-V of 32 bits": Way((*ZIG, "-target", "riscv32-linux-musl", "-Os"), ("qemu-riscv32",)),
     "zig, Cortex-M0+": Way((*ZIG, "-target", "thumb-linux-musleabi", "-mcpu=cortex_m0plus", "-Os"), None),
-    "zig, Cortex-M4": Way((*ZIG, "-target", "thumb-linux-musleabihf", "-mcpu=cortex_m4", "-Os"), None),
+    "zig, Cortex-M4": Way((*ZIG, "-target", "thumb-linux-musleabihf", "-mcpu=cortex_m4+vfp4d16sp", "-Os"), None),
     "zig, wasm": Way((*ZIG, "-target", "wasm32-wasi", "-Os"), None),
     "avr-gcc, ATmega328P": Way(("avr-gcc", "-mmcu=atmega328p", "-Os"), None, ("float",)),
 }

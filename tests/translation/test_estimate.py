@@ -2,6 +2,7 @@
 
 import ctypes
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ from helpers.random_models import any_forest, boosted, random_procedure, random_
 
 import feature_extractors as fx
 from streamfs import Costs, Procedure
-from streamfs.translation.estimate import POINTER_BYTES, estimate, processors, ram_of, table_bytes
+from streamfs.translation.estimate import POINTER_BYTES, estimate, processors, ram_of, reached, table_bytes
 from streamfs.translation.model import translate
 from streamfs.translation.on_node import POLICIES
 from streamfs.translation.precision import DOUBLE, FLOAT
+from streamfs.translation.unit import LIBRARY, Unit
 
+NO_LIBRARY = dict.fromkeys((*LIBRARY, ""), 0)
 PAIRS = (("a", "b"), ("c", "d"))
 
 
@@ -51,6 +54,49 @@ def test_memory_and_tables_are_counted(tmp_path, precision, classifier):
     n_params = sources.body.count("params[] = ") * precision.dtype().itemsize  # each has one number
     n_texts = len(re.findall(r'"(\w)"', sources.body))
     assert table_bytes(sources.body, precision) == n_tables + n_params + n_texts * (2 + POINTER_BYTES)
+
+
+def compiled_stack(folder, text, *flags):
+    """Return the frame of each function on this machine, and what each calls, by gcc."""
+    (folder / "model.c").write_text(text, encoding="utf-8")
+    command = ["gcc", "-std=c99", "-Os", "-ffp-contract=off", "-fcallgraph-info=su", "-c", "model.c", *flags]
+    subprocess.run(command, cwd=folder, check=True)
+    graph = (folder / "model.ci").read_text(encoding="utf-8")
+    frames = {name: int(size) for name, size in re.findall(r'label: "(\w+)\\n[^"]*\\n(\d+) bytes', graph)}
+    calls = {name: [] for name in frames}
+    for caller, callee in re.findall(r'sourcename: "(?:\S+:)?(\w+)" targetname: "(?:\S+:)?(\w+)"', graph):
+        calls[caller].append(callee)
+    return frames, calls
+
+
+def test_the_stack_is_not_deeper_than_its_bound(tmp_path, monkeypatch):
+    """On this machine, where the compiler says what it takes; in C, functions are compiled into their callers."""
+    rng = np.random.default_rng(2)
+    names = ("kurtosis(a)", "quantile(a)", "band_share(a; window=8)", "correlation(a, b)")
+    features = tuple(map(fx.get, names))
+    for classifier in (random_tree(rng, 4), any_forest(rng, 4)):
+        classes, costs = tuple("tuvwxyz"[: classifier.n_classes]), Costs(np.ones(4))
+        procedure = Procedure(features, classifier, classes, costs, 0.6, 9, 0.5)
+        frames, calls = compiled_stack(tmp_path, as_one(translate(procedure)))
+        monkeypatch.setattr(Unit, "storage", "__attribute__((noinline))")
+        apart = translate(procedure)
+        alone, calls_alone = compiled_stack(tmp_path, as_one(apart))
+        monkeypatch.undo()
+        parts = {part: alone.get(name, 0) for part, name in apart.parts.items()}
+        own = alone["model_take"] + max(alone.get(name, 0) for name in ("see", "advance", "ask", "stop"))
+        assert 0 < deepest("model_take", frames, calls) <= own + reached(apart, DOUBLE, parts, NO_LIBRARY)
+        one, none = (reached(apart, DOUBLE, dict.fromkeys(parts, n), NO_LIBRARY) for n in (1, 0))
+        assert one - none == deepest("model_take", dict.fromkeys(apart.parts.values(), 1), calls_alone) > 2
+
+
+def deepest(name, frames, calls):
+    """Return the sum of the frames of functions that call each other, where that is most."""
+    return frames.get(name, 0) + max((deepest(each, frames, calls) for each in calls.get(name, ())), default=0)
+
+
+def as_one(sources):
+    """Return header and body as one text."""
+    return sources.body.replace(f'#include "{sources.name}.h"\n', sources.header)
 
 
 def test_a_processor_is_one_that_was_measured():
