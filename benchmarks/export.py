@@ -12,6 +12,8 @@ last tick, by each export compiled for this machine, against those of the model 
 - ``decisions``: share of decisions that differ
 - ``streams``: streams that the same trees, with a rule that decides early, decide otherwise in single precision than an
   engine in double precision: another label, or another tick
+- ``split``: messages a stream of the same trees, and of a small one, with either rule, if a gateway decides, and nodes
+  send readings, features that have changed, or crossings of the trees' thresholds
 - ``samples``: kinds of features of which a value in C, in double precision, differs in a bit from that of the engine
 """
 
@@ -36,6 +38,7 @@ import feature_extractors as fx
 from streamfs import Costs, Procedure, StreamSet, evaluate
 from streamfs.base.optional import load_optional
 from streamfs.classifiers import Forest
+from streamfs.evaluation.split_traffic import paid_by_split
 from streamfs.procedure import TickThresholds
 from streamfs.translation.model import translate
 from streamfs.translation.precision import DOUBLE, FLOAT
@@ -283,6 +286,18 @@ def streams() -> list[Figure]:
     return figures
 
 
+def split_models() -> list[Figure]:
+    """Count the messages of models whose features nodes compute."""
+    values, _ = signals(N_TESTED, seed=5)
+    recorded = StreamSet(values[:, :, np.newaxis], ["a"] * N_TESTED, ("x",), 1.0)
+    figures = []
+    for model, (n_trees, n_leaves, _) in {"a tree of 4 leaves": (1, 4, None), **MODELS}.items():
+        for when, stopping in (("early", EARLY), ("at the last tick", AT_THE_END)):
+            paid = paid_by_split(replace(ours(n_trees, n_leaves), stopping=stopping), recorded)
+            figures += [Figure(f"messages a stream, {model}, {when}, {sends}", n) for sends, n in paid.items()]
+    return figures
+
+
 def samples() -> list[Figure]:
     """Count the kinds of features whose values differ."""
     root = Path(__file__).parents[1]
@@ -301,7 +316,13 @@ def samples() -> list[Figure]:
     return [Figure(what, n_different, at_most=0)]
 
 
-PARTS: Parts = {"sizes": sizes, "decisions": decisions, "streams": streams, "samples": samples}
+PARTS: Parts = {
+    "sizes": sizes,
+    "decisions": decisions,
+    "streams": streams,
+    "split": split_models,
+    "samples": samples,
+}
 
 
 def section() -> str:

@@ -95,6 +95,7 @@ OTHERWISE: Mapping[str, str] = {
     "--channel": "`train(features=fx.catalogue(channels))`",
     "--catalogue": "`fx.ESSENTIAL`, `fx.KINDS`",
     "--extrapolation": "`StreamRelief(extrapolation=)`",
+    "--split": "`NodeLimits(sends=)`",
     "--river": "`train(classifier=)`, the classifier itself",
     "--sklearn": "`train(classifier=)`, the estimator itself",
     "--price": "`Pricing(prices=)`, all of them",

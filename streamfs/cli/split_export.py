@@ -33,7 +33,8 @@ def split_files(
     tested: "StreamSet | None",
 ) -> tuple[dict[str, str | bytes], dict[str, Any]]:
     """Return the files by their names, and what is known of them; with streams, a test is among them."""
-    from streamfs.translation.estimate import ram_of  # noqa: PLC0415 - help does not wait
+    from streamfs.evaluation.split_traffic import paid_by_split  # noqa: PLC0415 - help does not wait
+    from streamfs.translation.estimate import ram_of  # noqa: PLC0415 - the same
     from streamfs.translation.self_test import makefile, messages_test  # noqa: PLC0415 - the same
 
     name = sources.name
@@ -42,10 +43,12 @@ def split_files(
         f"{name}.c": sources.body,
         f"{name}_gateway.streamfs": halves.gateway.packed,
     }
-    if tested is not None:
-        files["self_test.c"] = messages_test(sources, reals, _expected(procedure, halves, tested))
-        files["Makefile"] = makefile(name)
-    return files, {"bytes_a_stream": ram_of(sources, reals), "channels": list(halves.channels), "test": "."}
+    found = {"bytes_a_stream": ram_of(sources, reals), "channels": list(halves.channels), "test": "."}
+    if tested is None:
+        return files, found
+    files["self_test.c"] = messages_test(sources, reals, _expected(procedure, halves, tested))
+    files["Makefile"] = makefile(name)
+    return files, found | {"messages_a_stream": paid_by_split(procedure, tested)}
 
 
 def _expected(procedure: "Procedure", halves: "SplitProcedure", streams: "StreamSet") -> "list[ExpectedMessages]":

@@ -7,10 +7,13 @@ from typing import Any
 
 from feature_extractors.base import Feature
 from streamfs.base.progress import Progress
+from streamfs.costs.pricing import Pricing
 from streamfs.data.default_features import default_features
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError, TranslationError
+from streamfs.evaluation.split_traffic import READINGS, paid_by_split
 from streamfs.procedure.procedure import Procedure
+from streamfs.procedure.split import SENDS, split
 from streamfs.training import arguments
 from streamfs.training.cost_aware import train
 from streamfs.training.learners import FOREST
@@ -18,6 +21,7 @@ from streamfs.training.models import TREE
 from streamfs.translation.estimate import NodeEstimate, estimate, processors
 from streamfs.translation.model import translate
 from streamfs.translation.precision import DOUBLE, FLOAT
+from streamfs.translation.sending import translate_sending
 
 SMALLER = ((TREE, 8), (TREE, 3), (FOREST, 3), (TREE, 1))
 """Classifiers, and the number of features that StreamRelief ranks highest, which are tried, too."""
@@ -37,25 +41,45 @@ class NodeLimits:
         One of those that it names.
     is_double : bool
         Whether it computes in double precision.
+    sends : {"crossings", "values"}, optional
+        What nodes send to a gateway that decides, as of `streamfs.procedure.split.split`; it must cost less than
+        to send readings. By default nodes decide by themselves.
     """
 
     max_flash: int | None = None
     max_ram: int | None = None
     processor: str = "cortex-m4"
     is_double: bool = False
+    sends: str | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("max_flash", self.max_flash), ("max_ram", self.max_ram)):
             if value is not None and not value >= 1:
                 raise ValueError(f"{name} is {value}, expected at least 1 byte")
+        if self.sends is not None and self.sends not in SENDS:
+            raise ValueError(f"sends is {self.sends!r}, expected one of {', '.join(SENDS)}")
         known = processors(DOUBLE if self.is_double else FLOAT)
         if self.processor not in known:
             raise ValueError(f"processor is {self.processor!r}, expected one of {', '.join(known)}")
 
     def taken(self, procedure: Procedure) -> NodeEstimate:
-        """Estimate what a procedure takes; raise a TranslationError if it cannot be exported."""
+        """Estimate what a procedure takes of a node; raise a TranslationError if it cannot be exported."""
         precision = DOUBLE if self.is_double else FLOAT
-        return estimate(translate(procedure, precision=precision), precision, self.processor)
+        if self.sends is None:
+            sources = translate(procedure, precision=precision)
+        else:
+            sources = translate_sending(procedure, split(procedure, self.sends), precision=precision)
+        return estimate(sources, precision, self.processor)
+
+    def sending(self, procedure: Procedure, streams: StreamSet, pricing: Pricing | str) -> float:
+        """Return what nodes pay for a stream, 0 if they decide; raise a TranslationError if readings cost less."""
+        if self.sends is None:
+            return 0.0
+        paid = paid_by_split(procedure, streams, pricing)
+        if paid[self.sends] >= paid[READINGS]:
+            spent = ", ".join(f"{sends} {cost:.4g}" for sends, cost in paid.items())
+            raise TranslationError(f"no split by {self.sends} saves anything, a stream costs: {spent}")
+        return paid[self.sends]
 
     def allow(self, found: NodeEstimate) -> bool:
         """Return whether an estimate is within the limits."""
@@ -70,7 +94,8 @@ def train_within(
 
     The one that `train` makes by the given options is tried, and, beside it, trees and forests on the features
     that StreamRelief ranks highest. Of those within the limits the one is taken whose decisions on held-out
-    streams cost least: a wrong or missing label costs `error_cost`, a delay its share of `delay_cost`.
+    streams cost least: a wrong or missing label costs `error_cost`, a delay its share of `delay_cost`, and what
+    nodes send to a gateway `sending_cost` a unit of the pricing.
 
     Parameters
     ----------
@@ -108,7 +133,9 @@ def train_within(
     for each in (usual, *(_smaller(options, fitting) if is_free else ())):
         try:
             procedure = train(streams, progress=progress, **each)
-            tried.append((limits.taken(procedure), _cost(procedure, options), procedure))
+            sending = limits.sending(procedure, streams, options.get("pricing") or "transmissions")
+            cost = _cost(procedure, options) + (options.get("sending_cost") or 0.0) * sending
+            tried.append((limits.taken(procedure), cost, procedure))
         except (TrainingError, TranslationError) as error:
             refused = refused or str(error)
     within = [each for each in tried if limits.allow(each[0])]

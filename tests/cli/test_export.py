@@ -63,7 +63,7 @@ def test_a_split_model_sends_what_is_expected_and_its_gateway_decides_alike(tmp_
     made = subprocess.run(["make", "-C", out, flags, "test"], capture_output=True, text=True, check=False)  # noqa: S607
     assert "20 of 20 streams send what is expected" in made.stdout, made.stderr
     assert Procedure.load(out / "rooms_gateway.streamfs").digest == split(procedure).gateway.digest
-    capsys.readouterr()
+    assert "messages    a stream: " in capsys.readouterr().err
     for options, why in (
         (["--target", "zephyr"], "--split is for --target c, not zephyr"),
         (["--exact"], "--exact is for models that decide on nodes, not for --split"),

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from helpers.demo_node import streams_of
 
 from streamfs import Procedure, StreamSet, train
 from streamfs.cli.app import main
 from streamfs.errors import TrainingError
+from streamfs.evaluation.split_traffic import paid_by_split
 from streamfs.training import NodeLimits, train_within
 
 
@@ -32,6 +34,16 @@ def test_the_procedure_fits_where_the_usual_one_does_not(streams):
     assert found.flash <= 2_000
     assert found.ram <= 60
     assert "mean(x; window=8)" not in {feature.name for feature in fitting.features}
+
+
+def test_the_features_of_nodes_save_messages_of_readings(streams):
+    limits, drifting = NodeLimits(sends="crossings", processor="cortex-m0plus"), streams_of(80, seed=0)
+    found = train_within(drifting, limits, features=["slope(level)"], sending_cost=0.01)
+    paid = paid_by_split(found, drifting)
+    assert limits.sending(found, drifting, "transmissions") == paid["crossings"] < paid["readings"]
+    assert limits.taken(found).flash < NodeLimits(processor="cortex-m0plus").taken(found).flash
+    with pytest.raises(TrainingError, match=r"no split by crossings saves anything, a stream costs: readings \d"):
+        train_within(streams, limits, features=FEATURES)
 
 
 def test_the_command_line_limits_what_a_model_takes(tmp_path, streams, capsys):
@@ -61,3 +73,5 @@ def test_limits_are_checked():
         NodeLimits(max_ram=0)
     with pytest.raises(ValueError, match="processor is 'z80', expected one of cortex-m0plus"):
         NodeLimits(processor="z80")
+    with pytest.raises(ValueError, match="sends is 'all', expected one of values, crossings"):
+        NodeLimits(sends="all")

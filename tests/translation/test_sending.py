@@ -16,6 +16,7 @@ from streamfs.classifiers import Calibration
 from streamfs.data.derived import derive
 from streamfs.errors import TranslationError
 from streamfs.evaluation.evaluation import replay
+from streamfs.evaluation.split_traffic import paid_by_split
 from streamfs.procedure.split import SENDS, split
 
 N_TICKS = 14
@@ -64,15 +65,23 @@ def test_nodes_send_what_python_derives_and_decisions_remain(tmp_path_factory, s
             np.testing.assert_array_equal(sent[channel][length - n_open :], expected[k, :n_open])
 
 
-def test_crossings_are_fewer_messages_than_values():
+def test_crossings_are_fewer_messages_than_values_and_priced_like_any():
     rng = np.random.default_rng(1)
     procedure, streams = random_procedure(rng, random_forest(1, 5)), recordings(rng)
-    n_sent = {}
+    paid = paid_by_split(procedure, streams)
+    assert [*paid] == ["readings", "values", "crossings"]
+    ticks = {each.stream: each.tick for each in replay(procedure, streams)}
     for sends in SENDS:
         halves = split(procedure, sends)
-        messages = derive(streams, halves.columns).sent_through(halves.channels)
-        n_sent[sends] = sum(int(np.isfinite(sent).sum()) for sent in messages)
-    assert 0 < n_sent["crossings"] < n_sent["values"]
+        derived = derive(streams, halves.columns)
+        until = np.arange(N_TICKS) < [[ticks[name]] for name in streams.names]
+        sent = sum(np.isfinite(each[until]).sum() for each in derived.sent_through(halves.channels))
+        assert paid[sends] == sent / len(streams)
+    assert 0 < paid["crossings"] < paid["values"]
+    assert [*paid_by_split(random_procedure(rng, random_tree(rng, 5, n_tests=30)), streams)] == [
+        "readings",
+        "values",
+    ]
 
 
 def test_what_cannot_be_split_is_named():

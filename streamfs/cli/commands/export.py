@@ -76,7 +76,8 @@ MOST_TESTS = 20
     "sends",
     type=click.Choice(SENDS),
     help="Let nodes compute the features, and a gateway decide: nodes send each new value of a feature, or only "
-    "its crossings of the thresholds of a tree or a forest. The gateway's model is written, too.",
+    "its crossings of the thresholds of a tree or a forest. The gateway's model is written, too; with STREAMS, "
+    "what is sent of them is stated, beside what readings would take.",
 )
 @TRUST
 @JSON
@@ -169,6 +170,9 @@ def _say(found: dict[str, Any], out: Path | None, test: str | None) -> None:
         console.say(f"next: {test}" if found["n_tests"] else "with STREAMS there is a test, too")
     if "bytes_a_stream" in found:
         console.say(f"memory      {found['bytes_a_stream']} bytes a stream")
+    if "messages_a_stream" in found:
+        sent = ", ".join(f"{n:.4g} by {sends}" for sends, n in found["messages_a_stream"].items())
+        console.say(f"messages    a stream: {sent}")
     if found["n_equal"]:
         console.say(f"exact       all of {found['n_equal']} streams are decided alike, at the same tick")
     if "processors" in found:

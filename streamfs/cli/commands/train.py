@@ -39,8 +39,8 @@ PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
 MODELS = ("river", "sklearn")
 """Options for classifiers of other packages."""
 
-LIMITS = ("max_flash", "max_ram", "processor")
-"""Options for what an exported model may take."""
+LIMITS = ("max_flash", "max_ram", "processor", "sends")
+"""Options for what an exported model may take, and what it sends."""
 
 DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
 
@@ -167,6 +167,13 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
     metavar="NAME",
     help="Where, in single precision: one that streamfs export --estimate names; by default cortex-m4.",
 )
+@click.option(
+    "--split",
+    "sends",
+    type=click.Choice(("values", "crossings")),
+    help="Train for streamfs export --split: nodes compute features, and send values or crossings. This must cost "
+    "less than to send readings.",
+)
 @promise_options
 @profile_option("transmissions")
 @SEED
@@ -251,7 +258,8 @@ def _check_options(given: dict[str, Any]) -> None:
         raise click.UsageError("--n-features counts ranked features: give --select streamrelief or another")
     if given["extrapolation"] and select not in (None, "streamrelief", "literal"):
         raise click.UsageError(f"--extrapolation is for StreamRelief, and --select is {select}")
-    limited = [f"--{name.replace('_', '-')}" for name in LIMITS if given[name] is not None]
+    words = {name: name.replace("_", "-") for name in LIMITS} | {"sends": "split"}
+    limited = [f"--{words[name]}" for name in LIMITS if given[name] is not None]
     if limited and (given["promise"] is not None or given["explore"] is not None):
         raise click.UsageError(f"{limited[0]} is not for --promise and --explore: train without them")
     if given["promise"] is not None and select == "channels":
