@@ -9,7 +9,7 @@ CLUSTER := --override-ini "addopts=--doctest-modules --strict-markers --strict-c
 QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
 	oracles procedure relief selection sensors_sim
 
-.PHONY: demo demo-devices demo-node test test-cluster cluster-soak collected quick check kernels mutants fuzz simulate docs lock screenshots release-check wheels matrix \
+.PHONY: demo demo-devices demo-node test test-cluster cluster-soak collected quick check kernels mutants fuzz simulate docs snippets lock screenshots release-check wheels matrix \
 	bench soak device-kills standby-kills clean
 
 demo: $(VENV)/demo
@@ -81,6 +81,10 @@ simulate: $(VENV)/dev
 
 docs: $(VENV)/docs
 	$(BIN)/mkdocs build
+
+# Run the snippets of the documentation, and those that take too long for each test run.
+snippets: $(VENV)/dev
+	STREAMFS_ALL_SNIPPETS=1 $(BIN)/pytest --quiet tests/house/test_snippets.py -k "snippets"
 
 # Take the pictures of the page anew, in Chromium.
 screenshots: $(VENV)/dev

@@ -44,6 +44,7 @@ _WORDS = re.compile(r"[a-z]+")
 _ONE_WAY = 0.98  # share of changes in one direction of a column that only rises or falls
 _FEW = 20  # streams of a class
 _SHOWN = 3
+_SHORT = 2  # ticks
 _MOST_STATES = 10  # values of a column that may be a label
 
 
@@ -137,6 +138,8 @@ class Inspection:
             yield f"streams {first} and {second} have the same readings"
         if len(self.duplicates) > _SHOWN:
             yield f"{len(self.duplicates) - _SHOWN} more streams have the readings of another"
+        if len(self.streams) > 1 and np.median(self.streams.lengths) <= _SHORT:
+            yield f"half of the streams have {_SHORT} ticks at most: do labels flicker, or is the period too long?"
         if self.longest_gap[1] > 1:
             yield f"the longest gap is of {self.longest_gap[1]} ticks, in stream {self.longest_gap[0]}"
         for label, count in self.classes.items():

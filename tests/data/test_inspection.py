@@ -120,6 +120,12 @@ def test_duplicates_gaps_and_small_classes_are_noted():
     assert found.to_json()["ticks"] == {"least": 5, "median": 5.0, "most": 5}
 
 
+def test_streams_that_are_too_short_are_noted():
+    streams = StreamSet(NOISE[:, :, None], LABELS, ["x"], lengths=np.repeat([2, 12], [31, 29]))
+    assert any(note.startswith("half of the streams have 2 ticks at most") for note in inspect(streams).notes())
+    assert not any("half of" in note for note in inspect(streams.take(np.arange(20, 60))).notes())
+
+
 def test_a_single_class_is_noted():
     assert "all streams have the label 'u': there is nothing to tell apart" in [
         *inspect(StreamSet(NOISE[:, :, np.newaxis], ["u"] * 60, ["x"])).notes()

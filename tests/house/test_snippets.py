@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.snippets import ROOT, run_page
+from helpers.snippets import IS_PATIENT, ROOT, run_page
 
 from sensors_sim.same_source import SameSource
 from streamfs import StreamSet, train
@@ -34,19 +34,22 @@ def files(tmp_path_factory):
         "mean_absolute_difference(a.temperature, b.temperature)",
     ]
     train(pairs, features=features, select=None, pricing="cc2420").save(folder / "pairs.streamfs")
-    rooms = some_rooms()
+    rooms = some_rooms(400 if IS_PATIENT else 80)  # few cannot keep a promise
     rooms.write(folder / "rooms.csv")
+    for name, streams in (("places", pairs), ("groups", rooms)):
+        rows = [f"{each},{number % 12}" for number, each in enumerate(streams.names)]
+        (folder / f"{name}.csv").write_text("\n".join(["stream,group", *rows, ""]), encoding="utf-8")
     train(rooms, features=["mean(temperature)", "mean(light)"], select=None).save(folder / "rooms.streamfs")
     (folder / "nodes.csv").write_text("stream,a,b\ndesk,n1,n2\nhall,n3,n4\n", encoding="utf-8")
     return folder
 
 
-def some_rooms():
+def some_rooms(n_rooms):
     rng = np.random.default_rng(0)
-    labels = np.tile(["empty", "occupied"], 40)
+    labels = np.tile(["empty", "occupied"], n_rooms // 2)
     level = np.where(labels == "occupied", 1.0, 0.0)[:, None]
-    temperature = 20.0 + level + rng.normal(0.0, 0.8, (80, 20))
-    light = 100.0 + 200.0 * level + rng.normal(0.0, 150.0, (80, 20))
+    temperature = 20.0 + level + rng.normal(0.0, 0.8, (n_rooms, 20))
+    light = 100.0 + 200.0 * level + rng.normal(0.0, 150.0, (n_rooms, 20))
     return StreamSet(np.stack([temperature, light], axis=2), labels, ["temperature", "light"], 60.0)
 
 

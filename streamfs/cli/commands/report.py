@@ -13,7 +13,7 @@ from streamfs.cli.recordings import Recordings, recordings
 @click.command(
     epilog=example_text(
         "streamfs report pairs.streamfs new.csv -o report.html",
-        "streamfs report pairs.streamfs new.csv --groups rooms.csv -o report.html",
+        "streamfs report pairs.streamfs new.csv --groups groups.csv -o report.html",
     )
 )
 @MODEL

@@ -1,5 +1,6 @@
 """The rows of recordings: to which stream each belongs, and when it was."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -192,11 +193,17 @@ def _meaning(table: Table, layout: Layout) -> _Meaning:
     return _Meaning(streams, layout.time_columns, label)
 
 
+_SERIES = re.compile(r"\S+( [A-Za-z_]*\d+){3,}")  # columns: a label, and readings that are numbered
+_ARRAYS = "as archives of time series have: use its .ts file, or give arrays to StreamSet(values, labels, columns)"
+
+
 class MissingColumnError(LayoutError):
     """A table without a column that its layout names."""
 
     def __init__(self, table: Table, field_name: str, column: str) -> None:
         known = f"only {', '.join(table.columns)}{nearest(column, table.columns)}"
+        if _SERIES.fullmatch(" ".join(table.columns)):
+            known = f"but a stream on each line, {_ARRAYS}"
         super().__init__(f"{table.source} has no column {column!r}, {known}")
         self.field_name = field_name
 

@@ -220,6 +220,8 @@ def _fields(profile: str, devices: HeardDevices, wanted: Sequence[str]) -> dict[
                 exact = quantity if quantity in names else alike[0]
                 found[exact] = quantity
                 is_needed |= exact != quantity or profile == NATIVE
+    if is_needed and any(BATTERY in names for names in devices.names.values()):
+        found[BATTERY] = BATTERY
     return found if is_needed else {}
 
 
