@@ -15,12 +15,13 @@ from collections.abc import Mapping
 from math import sqrt
 from typing import Any, NamedTuple
 
-from streamfs.procedure.betting import STAKES, Bets
+from streamfs.procedure.betting import Bets
 from streamfs.procedure.recalibrated import Recalibrated
 
 MOST_WAITING = 1000
 """Decisions that wait for a label that was asked for, and those after them; then it counts as right."""
 
+STAKES = (0.2, 0.4, 0.8)
 _FLOOR = 0.1  # of the rate, with which each is asked for at least
 
 _RIGHT, _WRONG, _ASKED, _UNASKED = range(4)

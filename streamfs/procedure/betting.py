@@ -19,7 +19,7 @@ import numpy as np
 from feature_extractors.base import Array
 from streamfs.procedure._rank_bets import N_WAYS, POWERS, SMALLEST, SUM, Counts, bet_on_ranks
 
-STAKES = (0.05, 0.1, 0.2, 0.4, 0.8)  # small falls need small stakes
+STAKES = (0.06, 0.16, 0.35, 0.4)  # small falls need small stakes
 MOST = 1e300  # that a wealth is said to be
 _EVEN_STAKES = np.linspace(0.0, 1.0, 22)[1:-1]
 

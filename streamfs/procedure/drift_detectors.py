@@ -30,7 +30,7 @@ class ShareDetector(base.DriftDetector):
     ...     if detector.drift_detected:
     ...         print(f"less than promised, found at {number}")
     ...         break
-    less than promised, found at 507
+    less than promised, found at 509
     """
 
     def __init__(self, share: float = 0.8, risk: float = 0.05) -> None:
@@ -74,7 +74,7 @@ class SameDistributionDetector(base.DriftDetector):
     ...     if detector.drift_detected:
     ...         print(f"other values, found at {number}")
     ...         break
-    other values, found at 548
+    other values, found at 543
     """
 
     def __init__(self, n_reference: int = 100, risk: float = 0.05, seed: int = 0) -> None:

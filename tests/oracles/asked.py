@@ -3,9 +3,11 @@
 from math import sqrt
 
 import numpy as np
-from oracles.betting import STAKES, wealth
+from oracles.betting import wealth
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
+
+STAKES = (0.2, 0.4, 0.8)
 
 
 def row(confidence):

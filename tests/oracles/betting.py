@@ -2,7 +2,7 @@
 
 from math import exp, log, prod
 
-STAKES = (0.05, 0.1, 0.2, 0.4, 0.8)
+STAKES = (0.06, 0.16, 0.35, 0.4)
 POWERS = (0.125, 0.25, 0.5)
 
 
@@ -21,7 +21,7 @@ def wealth(factors):
 
 
 def share_wealth(outcomes, share):
-    """Bets on wrong ones, at five stakes, against at least this share of right ones."""
+    """Bets on wrong ones, at four stakes, against at least this share of right ones."""
     wrong = 1 - share
     return wealth([[1 + stake / wrong * ((not is_right) - wrong) for stake in STAKES] for is_right in outcomes])
 

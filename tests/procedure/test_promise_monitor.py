@@ -157,7 +157,7 @@ def test_without_a_promise_there_is_doubt_but_nothing_is_withdrawn():
     monitor = PromiseMonitor(held_out(), group_of=lambda stream: stream[:1])
     for number in range(60):
         monitor.labelled(False, float(number), f"a{number}")
-    assert [finding.what for finding in monitor.findings] == ["accuracy", "errors", "accuracy of a"]
+    assert [finding.what for finding in monitor.findings] == ["errors", "accuracy", "accuracy of a"]
     assert (monitor.status, monitor.is_withdrawn_for("a1")) == (IN_DOUBT, False)
 
 
