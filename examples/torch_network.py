@@ -32,6 +32,6 @@ def tensor(X: np.ndarray) -> torch.Tensor:
 
 rng, labels = np.random.default_rng(0), np.repeat(["calm", "busy"], 60)
 streams = StreamSet(rng.normal(2.0 * (labels == "busy")[:, None, None], 1.0, (120, 12, 1)), labels, ["noise"])
-options = {"features": ["mean(noise)", "last(noise)"], "model": Network()}
+options = {"features": ["mean(noise)", "last(noise)"], "classifier": Network()}
 for procedure in (train(streams, **options), train_promised(streams, Promise(0.8), **options, n_jobs=1)):
     print(procedure.classifier.describe(), evaluate(procedure, streams).summary())

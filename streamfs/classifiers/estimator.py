@@ -42,7 +42,7 @@ class ProbabilisticModel(Protocol):
     >>> labels = np.repeat(["calm", "busy"], 30)
     >>> rng = np.random.default_rng(0)
     >>> values = rng.normal(np.where(labels == "calm", 0, 2)[:, None, None], 1, (60, 12, 1))
-    >>> procedure = train(StreamSet(values, labels, ["noise"]), features=["mean(noise)"], model=Nearest())
+    >>> procedure = train(StreamSet(values, labels, ["noise"]), features=["mean(noise)"], classifier=Nearest())
     >>> procedure.about["held_out"]["labelled"]
     60
     """
@@ -197,6 +197,11 @@ class EstimatorClassifier(PickledClassifier):
         return f"{steps} of {'your own' if home in ('__main__', 'builtins') else home}"
 
     @property
+    def takes_weights(self) -> bool:
+        """Whether the model, or the last step of a pipeline, is fitted to weighted rows."""
+        return "sample_weight" in signature(self._steps[-1][1].fit).parameters
+
+    @property
     def _steps(self) -> Sequence[tuple[str, Any]]:
         """The steps of a pipeline with their names, or the model without one."""
         steps: Sequence[tuple[str, Any]] = getattr(self.model, "steps", [("", self.model)])
@@ -204,9 +209,9 @@ class EstimatorClassifier(PickledClassifier):
 
     def _weights(self, sample_weight: npt.ArrayLike | None) -> dict[str, npt.ArrayLike]:
         """Return the argument of `fit` that gives the rows' weights, if there is one."""
-        name, last = self._steps[-1]
-        if sample_weight is None or "sample_weight" not in signature(last.fit).parameters:
+        if sample_weight is None or not self.takes_weights:
             return {}
+        name = self._steps[-1][0]
         return {f"{name}__sample_weight" if name else "sample_weight": sample_weight}
 
 

@@ -42,6 +42,8 @@ class FeatureTable:
         Seconds from one tick to the next.
     groups : ndarray of shape (n_streams,), optional
         What streams belong together.
+    weights : ndarray of shape (n_streams,), optional
+        What streams count.
     """
 
     values: Array
@@ -50,6 +52,7 @@ class FeatureTable:
     lengths: Integers
     period: float = 1.0
     groups: npt.NDArray[Any] | None = None
+    weights: Array | None = None
 
     @property
     def n_ticks(self) -> int:
@@ -71,6 +74,7 @@ class FeatureTable:
             labels=self.labels[index],
             lengths=self.lengths[index],
             groups=groups,
+            weights=None if self.weights is None else self.weights[index],
         )
 
     def with_features(self, indices: Sequence[int]) -> "FeatureTable":
@@ -97,6 +101,12 @@ class FeatureTable:
         """
         streams, ticks = self.rows(np.arange(1, min(self.n_ticks, time_limit) + 1))
         return self.values[streams, ticks - 1], self.labels[streams], streams
+
+    def row_weights(self, streams: Integers) -> Array:
+        """Return weights of rows of some `streams`: those of a stream are equal, and sum to what it counts."""
+        weights = np.ones(len(self.labels)) if self.weights is None else self.weights
+        shares: Array = (weights / np.maximum(np.bincount(streams, minlength=len(weights)), 1))[streams]
+        return shares
 
     def sample_rows(self, positions: npt.ArrayLike, most: int, seed: int) -> tuple[Integers, Integers]:
         """Return `rows` at some positions, sampling about `most` if there are more.
@@ -219,7 +229,9 @@ def tabulate(
     parts = parts_of(streams, len(features), 1 if others is None else others.n)
     for rows, found, ended in map_parts(partial(_values_of, tuple(features), max_silence, kept), parts):
         values[rows, : found.shape[1]], lengths[rows] = found, ended
-    return FeatureTable(values, streams.labels, tuple(features), lengths, streams.period, streams.groups)
+    return FeatureTable(
+        values, streams.labels, tuple(features), lengths, streams.period, streams.groups, streams.weights
+    )
 
 
 def _values_of(

@@ -49,6 +49,8 @@ class StreamSet:
     ----------
     groups : ndarray of shape (n_streams,), or None
         What streams belong together, as `grouped` was told.
+    weights : ndarray of shape (n_streams,), or None
+        What streams count, as `weighted` was told.
 
     Raises
     ------
@@ -63,6 +65,7 @@ class StreamSet:
     """
 
     groups: npt.NDArray[Any] | None = None
+    weights: Array | None = None
 
     def __init__(
         self,
@@ -167,7 +170,7 @@ class StreamSet:
         taken = StreamSet(
             self.values[index], self.labels[index], self.columns, self.period, names, self.lengths[index]
         )
-        return taken.grouped(None if self.groups is None else self.groups[index])
+        return taken._belonging(self, index)
 
     def grouped(self, groups: npt.ArrayLike | None) -> "StreamSet":
         """Return the same streams, of which those of one group belong together.
@@ -197,12 +200,51 @@ class StreamSet:
         same.groups = found
         return same
 
+    def weighted(self, weights: npt.ArrayLike | None) -> "StreamSet":
+        """Return the same streams, each of which counts as much in training as its weight says.
+
+        What `train` fits, calibrates and chooses counts streams by their weights. Those of weight 0 are left out.
+        What it reports of held-out streams, and what it estimates that messages cost, counts each once.
+
+        Parameters
+        ----------
+        weights : array_like of shape (n_streams,), optional
+            At least 0, with a positive sum; None for none.
+
+        Raises
+        ------
+        DataError
+            If there is not one such weight a stream.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> streams = StreamSet(np.zeros((3, 1, 1)), [*"aba"], ["t"]).weighted([0.5, 2.0, 1.0])
+        >>> streams.take([1, 2]).weights.tolist()
+        [2.0, 1.0]
+        """
+        same, found = copy(self), None if weights is None else np.asarray(weights, dtype=np.float64)
+        if found is not None:
+            _expect("weights", found.shape, (len(self),))
+            for place in np.flatnonzero(~(np.isfinite(found) & (found >= 0.0))):
+                raise DataError(f"the weight of stream {self.names[place]} is {found[place]}, expected at least 0")
+            if len(found) and not found.any():
+                raise DataError("weights are 0 for every stream, expected a positive one")
+        same.weights = found
+        return same
+
+    def _belonging(self, source: "StreamSet", index: Integers | slice = slice(None)) -> "StreamSet":
+        """Return the same streams with the groups and weights of some of another set."""
+        found = self.grouped(None if source.groups is None else source.groups[index])
+        return found.weighted(None if source.weights is None else source.weights[index])
+
     def until(self, n_ticks: int) -> "StreamSet":
         """Return the first ticks of each stream, at most `n_ticks` of them."""
         if n_ticks >= self.n_ticks:
             return self
         lengths = np.minimum(self.lengths, n_ticks)
-        return StreamSet(self.values[:, :n_ticks], self.labels, self.columns, self.period, self.names, lengths)
+        first = StreamSet(self.values[:, :n_ticks], self.labels, self.columns, self.period, self.names, lengths)
+        return first._belonging(self)
 
     def split(self, share: float, seed: int) -> tuple["StreamSet", "StreamSet"]:
         """Split at random, stratified by class; the first part has the given share of each class.
@@ -274,7 +316,7 @@ class StreamSet:
         for index, viewed in enumerate(self._viewed(Policy.seen, channels, max_silence)):
             seen[:, :, index] = viewed
         found = StreamSet(seen, self.labels, channels, self.period, self.names, self.lengths)
-        return found.grouped(self.groups)
+        return found._belonging(self)
 
     def sent_through(self, channels: Sequence[str], max_silence: float | None = None) -> Iterator[Array]:
         """Yield what nodes send of each channel at each tick, shape (n_streams, n_ticks); NaN if nothing.
@@ -327,7 +369,7 @@ class StreamSet:
         shifted = np.minimum(ticks + first[:, np.newaxis], max(self.n_ticks - 1, 0))
         moved = np.take_along_axis(self.values, shifted[:, :, np.newaxis], axis=1)
         opened = StreamSet(moved, self.labels, self.columns, self.period, self.names, self.lengths - first)
-        return opened.grouped(self.groups)
+        return opened._belonging(self)
 
     def column(self, name: str) -> Array:
         """Return the readings of a column, shape (n_streams, n_ticks); NaN beyond a stream's length.

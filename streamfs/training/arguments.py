@@ -28,6 +28,17 @@ def require_classes(streams: StreamSet) -> None:
         raise DataError(f"there is one class only, {list(streams.classes)}, expected at least two")
 
 
+def counting(streams: StreamSet, select: object, channels: str, *, is_anticipated: bool) -> StreamSet:
+    """Return the streams that count anything; weights are refused with what knows none."""
+    if streams.weights is None:
+        return streams
+    if select is not None and select != channels:
+        raise ValueError(f"streams have weights, but select is {select!r}, expected {channels!r} or None")
+    if is_anticipated:
+        raise ValueError(f"streams have weights, but confidence is {ANTICIPATED!r}, which counts each stream once")
+    return streams.take(streams.weights > 0.0)
+
+
 def offered_features(streams: StreamSet, features: Sequence[Feature | str] | None) -> tuple[Feature, ...]:
     """Return the features to choose from, by default `default_features`; every column must be in the streams."""
     if np.isnan(streams.values).all():

@@ -9,7 +9,7 @@ import numpy as np
 from feature_extractors.base import Array, Feature
 from feature_extractors.report import quantity_of, split_channel
 from streamfs.base.progress import Progress, quiet
-from streamfs.training.decision_costs import DecisionCosts, cautious_mean, choose_confidence
+from streamfs.training.decision_costs import DecisionCosts, cautious_mean, choose_confidence, effective_number
 from streamfs.training.held_out import OutOfFold
 
 TOLERANCE = 0.01
@@ -26,22 +26,28 @@ Choice = frozenset[Group]
 
 @dataclass(frozen=True, eq=False)
 class ChoiceCost:
-    """What decisions with some features cost, shape (n_streams,), and what is sent on average."""
+    """What decisions with some features cost, what is sent on average, and what streams count; of all streams."""
 
     costs: Array
     sent: float
+    counts: Array
+
+    @property
+    def n_streams(self) -> float:
+        """As many streams of equal weight are as much a matter of luck."""
+        return effective_number(self.counts)
 
     @property
     def mean(self) -> float:
         """The mean cost, with its standard error."""
-        return cautious_mean(self.costs)
+        return cautious_mean(self.costs, self.counts)
 
     def excess(self, best: "ChoiceCost", error: float) -> float:
         """Return by how much it may cost more: the mean difference, its standard error, and an error more.
 
         Few streams that cost the same with either are no evidence that others would.
         """
-        return cautious_mean(self.costs - best.costs) + error / len(self.costs)
+        return cautious_mean(self.costs - best.costs, self.counts) + error / self.n_streams
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +90,9 @@ class ChannelChoice:
             chosen = choose_confidence(followed, self.costs, limit, clock_of(table.features), self.confidence)
             rows, ends = np.arange(len(chosen.columns)), np.maximum(followed.trajectories.ticks - 1, 0)
             sent = followed.spent[rows, np.where(chosen.columns < 0, ends, chosen.columns)]
-            self.found[choice] = ChoiceCost(self.costs.of(followed, chosen.columns, limit), float(sent.mean()))
+            counts = followed.counts
+            mean_sent = float(np.average(sent, weights=counts))
+            self.found[choice] = ChoiceCost(self.costs.of(followed, chosen.columns, limit), mean_sent, counts)
         return self.found[choice]
 
     def outdoes(self, other: "ChannelChoice") -> bool:
@@ -92,7 +100,8 @@ class ChannelChoice:
         start = self.all_under("")
         if not start or start != other.all_under(""):
             return False
-        return cautious_mean(self.evaluate(start).costs - other.evaluate(start).costs) < 0.0
+        ours, theirs = self.evaluate(start), other.evaluate(start)
+        return cautious_mean(ours.costs - theirs.costs, ours.counts) < 0.0
 
     def search(self, progress: Progress = quiet) -> Choice:
         """Leave out quantities, read at every tick or on change; then try other report policies of those left.
@@ -136,7 +145,7 @@ class ChannelChoice:
     def _is_cheaper(self, other: Choice, best: Choice) -> bool:
         """Return whether another choice costs less with an error more, or about as little and sends less."""
         tried, present = self.evaluate(other), self.evaluate(best)
-        saved = (present.mean - tried.mean) / self.costs.error - 1.0 / len(tried.costs)
+        saved = (present.mean - tried.mean) / self.costs.error - 1.0 / tried.n_streams
         return saved >= (-TOLERANCE if tried.sent < present.sent else TOLERANCE)
 
     def _under_another_policy(self, best: Choice, group: Group) -> Choice:

@@ -67,7 +67,8 @@ def train(
     ----------
     streams : StreamSet
         Labelled, recorded streams; those of one group (`StreamSet.grouped`) are never held out and trained on at
-        once.
+        once. What they count (`StreamSet.weighted`) is honoured, or refused where a model or selector knows no
+        weights.
     features : sequence of Feature or str, optional
         Features to choose from, or their names; by default `default_features`, and on chosen channels all kinds of
         features of a column, if there are few columns, and normalised patterns.
@@ -157,6 +158,8 @@ def train(
     arguments.require_classes(streams)
     limit = arguments.either_limit(time_limit, horizon)
     is_anticipated, confidence = arguments.confidence_of(confidence, select, CHANNELS)
+    streams = arguments.counting(streams, select, CHANNELS, is_anticipated=is_anticipated)
+    arguments.require_classes(streams)
     decision_costs = DecisionCosts(error_cost, delay_cost, sending_cost, is_anticipated)
     if select != CHANNELS and decision_costs != DecisionCosts():
         raise ValueError(

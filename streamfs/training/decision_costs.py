@@ -79,10 +79,11 @@ class DecisionCosts:
 
     def of_all_at(self, column: int, followed: Followed, time_limit: int) -> float:
         """Return what deciding all streams in a column of what was followed costs, cautiously, luck apart."""
-        right = followed.is_right()[:, column]
-        wrong = 1.0 - believed_share(right, chance_of(followed), len(right))
-        luck = np.sqrt(wrong * (1.0 - wrong) / len(right))
-        sent, delay = followed.spent[:, column].mean(), followed.ticks[column] / time_limit
+        counts, right = followed.counts, followed.is_right()[:, column]
+        n_streams = effective_number(counts)
+        wrong = 1.0 - believed_share(right, chance_of(followed), n_streams, weights=counts)
+        luck = np.sqrt(wrong * (1.0 - wrong) / n_streams)
+        sent, delay = np.average(followed.spent[:, column], weights=counts), followed.ticks[column] / time_limit
         return float(self.error * (wrong + luck) + self.delay * delay + self.sending * sent)
 
 
@@ -141,10 +142,11 @@ def choose_confidence(
     all_columns, all_said = map(np.concatenate, zip((columns, said), rule.decide(followed), strict=True))
     decided = np.flatnonzero(all_columns >= 0)
     streams = decided % len(columns)
-    right = followed.is_right()[streams, all_columns[decided]]
-    believed = believed_share(right, chance_of(followed), len(np.unique(streams)))
+    right, counts = followed.is_right()[streams, all_columns[decided]], followed.counts
+    n_streams = effective_number(counts[np.unique(streams)])
+    believed = believed_share(right, chance_of(followed), n_streams, weights=counts[streams])
     lowest = rule.lowest if confidence is None else None
-    last = correction(all_said[decided], believed, rule.floor, lowest)
+    last = correction(all_said[decided], believed, rule.floor, lowest, counts[streams])
     levels = rule.levels
     if confidence is None:
         levels = np.where(levels <= rule.floor, 0.0, last.of(levels.clip(max=1.0)))
@@ -195,14 +197,15 @@ class _Rule:
             tried = [replace(rule, levels=levels) for levels in compared]
             return min(tried, key=lambda each: cautious_mean(costs.of(followed, each.columns(said), time_limit)))
         never = costs.of(followed, np.full(len(said), -1), time_limit)
-        return replace(rule, levels=np.full(len(given), rule.cheapest_level(said, at_each, never)))
+        level = rule.cheapest_level(said, at_each, never, followed.counts)
+        return replace(rule, levels=np.full(len(given), level))
 
     @classmethod
     def chosen_or_at_once(cls, followed: Followed, costs: DecisionCosts, time_limit: int, clock: int) -> "_Rule":
         """Choose as if there were no first point, unless it costs less to decide all streams there."""
         rule = cls.chosen(followed.later(), costs, time_limit, clock, None)
         later = replace(rule, levels=np.r_[np.inf, rule.levels], points=followed.ticks)
-        waiting = cautious_mean(costs.of(followed, later.decide(followed)[0], time_limit))
+        waiting = cautious_mean(costs.of(followed, later.decide(followed)[0], time_limit), followed.counts)
         is_cheaper = costs.of_all_at(0, followed, time_limit) < waiting
         return replace(later, levels=np.r_[0.0, rule.levels]) if is_cheaper else later
 
@@ -213,15 +216,17 @@ class _Rule:
         inside = np.arange(confidence.shape[1]) < followed.trajectories.ticks[:, np.newaxis]
         return np.where(inside, self.calibration.of(confidence, counts=counts), -1.0)
 
-    def cheapest_level(self, said: Array, at_each: Array, never: Array) -> float:
-        """Return the highest of the cheapest levels, by the costs of streams in each column, or never."""
+    def cheapest_level(self, said: Array, at_each: Array, never: Array, counts: Array) -> float:
+        """Return the highest of the cheapest levels, by the costs of streams in each column, or never.
+
+        Streams count as `counts` say.
+        """
         tried = LEVELS[::-1]
         surest = np.maximum.accumulate(np.where(self.points == self.time_limit, said.clip(max=0.0) + 1.0, said), 1)
         levels = np.where(tried <= self.floor, 0.0, tried)
         columns = (surest < levels[:, np.newaxis, np.newaxis]).sum(axis=2)
         costs = np.column_stack([at_each, never])[np.arange(len(said)), columns]
-        means = costs.mean(axis=1) + costs.std(axis=1) / np.sqrt(len(said))
-        return float(tried[means.argmin()])
+        return float(tried[cautious_means(costs, counts).argmin()])
 
     def columns(self, said: Array) -> Integers:
         """Return the column in which each stream is decided, -1 for never."""
@@ -258,26 +263,36 @@ def _parts(truth: Integers) -> Iterator[tuple[Integers, Integers]]:
 
 def chance_of(followed: Followed) -> float:
     """Return the share of the commonest class, which is right by chance."""
-    return float(np.bincount(followed.truth + 1).max() / len(followed.truth))
+    return float(np.bincount(followed.truth + 1, followed.counts).max() / followed.counts.sum())
 
 
-def believed_share(right: npt.NDArray[np.bool_], chance: float, n_streams: int, luck: float = LUCK) -> float:
-    """Return the share of right answers for streams, free of luck, and neither 0 nor 1.
+def believed_share(
+    right: npt.NDArray[np.bool_],
+    chance: float,
+    n_streams: float,
+    luck: float = LUCK,
+    weights: Array | None = None,
+) -> float:
+    """Return the share of right answers for streams, free of luck, and neither 0 nor 1; they count by weights.
 
     The share is drawn towards that of always saying the commonest class, as James and Stein (1961) do with a
     mean: the more, the nearer that lies in standard errors, of which luck explains the square root of `luck`.
     Channels and thresholds were chosen on the same streams, and where nothing tells the classes apart, the
     luckiest choice was taken.
     """
-    n, n_right = len(right), int(right.sum())
-    share, smooth = n_right / n, (n_right + 0.5) / (n + 1)
+    weighed = np.ones(len(right)) if weights is None else weights
+    n = effective_number(weighed)
+    share = float(np.average(right, weights=weighed))
+    smooth = (share * n + 0.5) / (n + 1)
     distance = (share - chance) ** 2
     error = luck * smooth * (1.0 - smooth) / n_streams
     kept = 0.0 if distance <= error else 1.0 - error / distance
     return float(np.clip(chance + kept * (share - chance), 1.0 / (n + 2), (n + 1.0) / (n + 2)))
 
 
-def correction(said: Array, believed: float, floor: float, lowest: float | None) -> Calibration:
+def correction(
+    said: Array, believed: float, floor: float, lowest: float | None, weights: Array | None = None
+) -> Calibration:
     """Return the calibration after which the mean confidence is what is believed, no confidence below the floor.
 
     The logits are shifted; but if the `lowest` threshold would be at the floor or below, on which what is stated
@@ -296,7 +311,8 @@ def correction(said: Array, believed: float, floor: float, lowest: float | None)
     for _ in range(N_BISECTIONS):
         middle = (low + high) / 2.0
         found = at(middle)
-        mean = np.maximum(floor, 1.0 / (1.0 + np.exp(-found.slope * logits - found.intercept))).mean()
+        stated = np.maximum(floor, 1.0 / (1.0 + np.exp(-found.slope * logits - found.intercept)))
+        mean = np.average(stated, weights=weights)
         low, high = (middle, high) if mean < believed else (low, middle)
     return at((low + high) / 2.0)
 
@@ -306,6 +322,21 @@ def _logits(probabilities: npt.ArrayLike) -> Array:
     return np.asarray(np.log(inside / (1.0 - inside)))
 
 
-def cautious_mean(costs: Array) -> float:
+def cautious_mean(costs: Array, counts: Array | None = None) -> float:
     """Return the mean cost plus its standard error: what luck with few streams promises is not believed."""
-    return float(costs.mean() + costs.std() / np.sqrt(len(costs)))
+    return float(cautious_means(costs, np.ones(len(costs)) if counts is None else counts))
+
+
+def cautious_means(costs: Array, counts: Array) -> Array:
+    """Return the same over the last axis, of which each place counts as `counts` say."""
+    means = np.average(costs, axis=-1, weights=counts)
+    squares = np.average((costs - means[..., np.newaxis]) ** 2, axis=-1, weights=counts)
+    found: Array = means + np.sqrt(squares) / np.sqrt(effective_number(counts))
+    return found
+
+
+def effective_number(weights: Array) -> float:
+    """Return how many streams of equal weight are as much a matter of luck (L. Kish, Survey Sampling, 1965)."""
+    largest = float(weights.max())
+    shares = weights / largest
+    return float(shares.sum() ** 2 / (shares**2).sum())

@@ -28,7 +28,7 @@ class Records(NamedTuple):
     """The ticks at which streams are surer than ever before, at which alone they may be decided.
 
     All have shape (n_records,): the confidence of the likeliest class, whether that is the stream's class, and
-    weights, which sum to 1 over a stream.
+    weights, which sum to what the stream counts.
     """
 
     confidence: Array
@@ -42,7 +42,7 @@ class Followed(NamedTuple):
 
     `truth` is the index of each stream's class, -1 if unknown to its classifier, `spent` has shape (n_streams,
     n_ticks), and `ticks`, counted from 1, are those of the columns of the trajectories. There are
-    `n_classes` in all, 0 if they are not counted.
+    `n_classes` in all, 0 if they are not counted. Streams count as `weights` say, by default each once.
     """
 
     trajectories: Trajectories
@@ -50,12 +50,19 @@ class Followed(NamedTuple):
     spent: Array
     ticks: Integers
     n_classes: int = 0
+    weights: Array | None = None
+
+    @property
+    def counts(self) -> Array:
+        """What each stream counts."""
+        return np.ones(len(self.truth)) if self.weights is None else self.weights
 
     def take(self, rows: Integers) -> "Followed":
         """Return some of the streams."""
         followed = self.trajectories
         taken = Trajectories(followed.best[rows], followed.confidence[rows], followed.ticks[rows])
-        return self._replace(trajectories=taken, truth=self.truth[rows], spent=self.spent[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        return self._replace(trajectories=taken, truth=self.truth[rows], spent=self.spent[rows], weights=weights)
 
     def since(self, start: int) -> "Followed":
         """Return the same streams, none of which may be decided before a tick."""
@@ -91,7 +98,7 @@ class Followed(NamedTuple):
     def records(self) -> Records:
         """Return the ticks at which alone streams may be decided."""
         stream, tick = np.nonzero(is_record(self.trajectories.confidence))
-        weights = 1.0 / np.bincount(stream)[stream]
+        weights = self.counts[stream] / np.bincount(stream)[stream]
         confidence = self.trajectories.confidence[stream, tick]
         return Records(confidence, self.is_right()[stream, tick], weights, self.ticks[tick])
 
@@ -185,7 +192,9 @@ class OutOfFold:
         if ticks is not None:
             lengths = np.searchsorted(ticks, lengths, side="right")
         n_classes = len(np.unique(self.table.labels))
-        return Followed(Trajectories(best, confidence, lengths), truth, spent, self.ticks, n_classes)
+        return Followed(
+            Trajectories(best, confidence, lengths), truth, spent, self.ticks, n_classes, self.table.weights
+        )
 
 
 def decided(

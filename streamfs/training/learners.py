@@ -56,7 +56,7 @@ def tree_learner(min_leaf: float, time_limit: int) -> Learn:
 
     def learn(table: FeatureTable) -> Classifier:
         values, labels, streams = table.instances(time_limit)
-        weights = 1.0 / np.minimum(table.lengths, time_limit)[streams]
+        weights = table.row_weights(streams)
         return C45Classifier(min_leaf=min_leaf).fit(values, labels, sample_weight=weights).tree_
 
     return learn
@@ -122,7 +122,7 @@ def rows_at(table: FeatureTable, points: Integers) -> tuple[Array, Labels, Array
         grids = [position_grid(len(points), MOST_POSITIONS // 2, spacing) for spacing in ("geometric", "even")]
         points = points[np.unique(np.concatenate(grids)) - 1]
     streams, ticks = table.rows(points)
-    return table.values[streams, ticks - 1], table.labels[streams], 1.0 / np.bincount(streams)[streams]
+    return table.values[streams, ticks - 1], table.labels[streams], table.row_weights(streams)
 
 
 def grown_forest(
@@ -136,7 +136,7 @@ def grown_forest(
 def forest_rows(table: FeatureTable, time_limit: int) -> tuple[Array, Labels, Array]:
     """Return rows at some ticks of each stream, their labels, and weights: one over a stream's rows."""
     streams, ticks = table.rows(position_grid(min(table.n_ticks, time_limit), FOREST_TICKS, "geometric"))
-    return table.values[streams, ticks - 1], table.labels[streams], 1.0 / np.bincount(streams)[streams]
+    return table.values[streams, ticks - 1], table.labels[streams], table.row_weights(streams)
 
 
 def model_learner(model: Any, rows: Rows) -> Learn:
@@ -145,9 +145,10 @@ def model_learner(model: Any, rows: Rows) -> Learn:
 
         def learn(table: FeatureTable) -> Classifier:
             values, labels, weights = rows(table)
-            return EstimatorClassifier(model, table.names, _classes(labels)).learn(
-                values, labels.tolist(), weights
-            )
+            fitted = EstimatorClassifier(model, table.names, _classes(labels))
+            if not fitted.takes_weights:
+                refuse_weights(table, model)
+            return fitted.learn(values, labels.tolist(), weights)
 
         return learn
     from streamfs.classifiers.online import OnlineClassifier  # noqa: PLC0415 - River is slow to import
@@ -155,10 +156,19 @@ def model_learner(model: Any, rows: Rows) -> Learn:
     OnlineClassifier.require(model)
 
     def learn_in_order(table: FeatureTable) -> Classifier:
+        refuse_weights(table, model)
         values, labels, _ = rows(table)
         return OnlineClassifier(model, table.names, _classes(labels)).learn(values, labels.tolist())
 
     return learn_in_order
+
+
+def refuse_weights(table: FeatureTable, model: object) -> None:
+    """Refuse streams that have weights, of which a model knows nothing."""
+    if table.weights is not None:
+        raise ValueError(
+            f"streams have weights, but classifier is a {type(model).__name__}, which is fitted without"
+        )
 
 
 def uncalibrated_learner(learn: Learn) -> Learn:

@@ -11,6 +11,7 @@ from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
 from streamfs.errors import TrainingError
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
+from streamfs.training.learners import refuse_weights
 
 MOST_INSTANCES = 1000
 """Most instances that are stored: each tick of each stream is compared with all of them."""
@@ -36,6 +37,7 @@ class NeighborsLearner:
 
     def __call__(self, table: FeatureTable) -> LazyNeighbors:
         """Fit neighbours to a table."""
+        refuse_weights(table, self.model)
         streams, ticks = table.sample_rows(self.positions, MOST_INSTANCES, self.seed)
         if len(streams) < self.model.n_neighbors:
             raise TrainingError(

@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import Estimator
+from streamfs.base.estimators import Estimator, training_weights
 from streamfs.base.parameters import Made, OneOf, RealNumber, Sequences, Whole
 from streamfs.costs.costs import Costs
 from streamfs.costs.pricing import Pricing
@@ -117,7 +117,13 @@ class StreamClassifier(ClassifierMixin, Estimator):
         self.period = period
         self.random_state = random_state
 
-    def fit(self, X: Streams, y: npt.ArrayLike | None = None, groups: npt.ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Streams,
+        y: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> Self:
         """Train a procedure.
 
         Parameters
@@ -129,6 +135,9 @@ class StreamClassifier(ClassifierMixin, Estimator):
         groups : array_like of shape (n_streams,), optional
             Streams of one group, such as those of one node, are never trained on and held out at once; by default
             the groups of a set of streams.
+        sample_weight : array_like of shape (n_streams,), optional
+            What each stream counts (`StreamSet.weighted`); by default the weights of a set of streams. It is
+            refused where the model, or what selects features, knows no weights.
 
         Raises
         ------
@@ -137,7 +146,10 @@ class StreamClassifier(ClassifierMixin, Estimator):
         """
         streams, labels = training_streams(self, X, y)
         check_consistent_length(labels, groups)
-        self.classes_ = np.unique(labels)
+        weights = streams.weights
+        if sample_weight is not None:
+            weights = training_weights(sample_weight, streams.values[:, 0])
+        self.classes_ = np.unique(labels if weights is None else labels[weights > 0.0])
         self._names = [str(label) for label in self.classes_]
         if len(set(self._names)) < len(self._names):
             raise ValueError(f"y holds {self.classes_.tolist()}, expected classes that are written differently")
@@ -145,7 +157,7 @@ class StreamClassifier(ClassifierMixin, Estimator):
         for own in ("on_timeout", "period", "random_state"):
             del parameters[own]
         recorded = self._recorded(streams, X, labels).grouped(streams.groups if groups is None else groups)
-        self.procedure_: Procedure = train(recorded, seed=int(self.random_state), **parameters)
+        self.procedure_: Procedure = train(recorded.weighted(weights), seed=int(self.random_state), **parameters)
         return self
 
     def predict_proba(self, X: Streams) -> Array:
@@ -188,11 +200,14 @@ class StreamClassifier(ClassifierMixin, Estimator):
         weights = _check_sample_weight(sample_weight, np.zeros((len(right), 1)))
         return float(np.average(right, weights=weights))
 
-    def mean_cost(self, X: Streams, y: npt.ArrayLike | None = None) -> float:
+    def mean_cost(
+        self, X: Streams, y: npt.ArrayLike | None = None, sample_weight: npt.ArrayLike | None = None
+    ) -> float:
         """Return what decisions cost on average: for errors, delays and sending, by the parameters of these names.
 
-        A delay up to the time limit costs `delay_cost` and a shorter one its share; what is sent is equation 1. A
-        stream without a label is an error at the time limit.
+        Streams count as `sample_weight` says, by default each once. A delay up to the time limit costs
+        `delay_cost` and a shorter one its share; what is sent is equation 1. A stream without a label is an error
+        at the time limit.
         """
         decisions, limit = self.decide(X), self.procedure_.time_limit
         wrong = self.predict(X) != self._truth(X, y)
@@ -200,7 +215,8 @@ class StreamClassifier(ClassifierMixin, Estimator):
         ticks = np.array([decision.tick for decision in decisions])
         sent = np.array([decision.cost for decision in decisions])
         delay = np.where(is_late, 1.0, np.minimum(ticks / limit, 1.0))
-        return float(np.mean(self.error_cost * wrong + self.delay_cost * delay + self.sending_cost * sent))
+        costs = self.error_cost * wrong + self.delay_cost * delay + self.sending_cost * sent
+        return float(np.average(costs, weights=_check_sample_weight(sample_weight, np.zeros((len(costs), 1)))))
 
     def decided(self, X: Streams) -> tuple[tuple[Decision, ...], Array]:
         """Return each stream's decision, and the probabilities of the classes there."""
@@ -231,6 +247,11 @@ class StreamClassifier(ClassifierMixin, Estimator):
         return tags
 
 
-def cost_score(classifier: StreamClassifier, X: Streams, y: npt.ArrayLike | None = None) -> float:
+def cost_score(
+    classifier: StreamClassifier,
+    X: Streams,
+    y: npt.ArrayLike | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+) -> float:
     """Return less what decisions cost on average, for ``scoring=`` of scikit-learn: the larger, the better."""
-    return -classifier.mean_cost(X, y)
+    return -classifier.mean_cost(X, y, sample_weight)

@@ -7,7 +7,7 @@ import numpy as np
 from feature_extractors.base import Array
 from streamfs.classifiers.calibration import Calibration
 from streamfs.data.streams import Integers
-from streamfs.training.decision_costs import believed_share, correction
+from streamfs.training.decision_costs import believed_share, chance_of, correction, effective_number
 from streamfs.training.held_out import Followed
 
 LUCK = 1.0
@@ -42,10 +42,11 @@ class TrueThreshold(NamedTuple):
         records = followed.records()
         first = Calibration.fit(records.confidence, records.is_right, records.weights)
         said = first.of(confidence[decided, at])
-        chance = np.bincount(followed.truth + 1).max() / len(followed.truth)
-        believed = believed_share(followed.is_right()[decided, at], chance, len(decided), LUCK)
+        right = followed.is_right()[decided, at]
+        weights = followed.counts[decided]
+        believed = believed_share(right, chance_of(followed), effective_number(weights), LUCK, weights)
         n_classes = 1 + max(followed.truth.max(), followed.trajectories.best.max())
-        last = correction(said, believed, 1.0 / n_classes, float(first.of(threshold)))
+        last = correction(said, believed, 1.0 / n_classes, float(first.of(threshold)), weights)
         calibration = first.then(last)
         stated = np.zeros(len(columns))
         stated[decided] = calibration.of(confidence[decided, at])

@@ -285,7 +285,7 @@ def test_the_threshold_is_the_highest_of_the_cheapest(seed, delay, limit):
             ]
             paid.append(at_each[stream, sure[0]] if sure else never[stream])
         mean_costs.append(np.mean(paid) + np.std(paid) / np.sqrt(30))
-    level = rule.cheapest_level(said, at_each, never)
+    level = rule.cheapest_level(said, at_each, never, np.ones(len(said)))
     highest = max(each for each, cost in zip(LEVELS, mean_costs, strict=True) if cost <= min(mean_costs) + 1e-12)
     assert level == highest
 
@@ -329,7 +329,7 @@ def test_luck_with_few_streams_is_not_believed():
 
 
 def test_few_streams_are_no_evidence_that_less_suffices():
-    few, many = (ChoiceCost(np.zeros(n), 1.0) for n in (20, 200))
+    few, many = (ChoiceCost(np.zeros(n), 1.0, np.ones(n)) for n in (20, 200))
     assert few.excess(few, error=1.0) > TOLERANCE > many.excess(many, error=1.0)
 
 

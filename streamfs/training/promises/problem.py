@@ -130,6 +130,8 @@ class PromiseProblem:
             raise ValueError(f"seed is {self.seed!r}, expected a whole number, at least 0")
         if not isinstance(self.n_jobs, Integral) or self.n_jobs == 0:
             raise ValueError(f"n_jobs is {self.n_jobs!r}, expected a whole number of threads, or -1 for all")
+        if self.streams.weights is not None:
+            raise ValueError("streams have weights, expected none: a promise counts each stream once")
         for name in self.learners:
             self._learner(name, N_TREES)  # what cannot be fitted is refused before the search
 

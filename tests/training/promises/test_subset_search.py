@@ -23,7 +23,7 @@ from streamfs.training.promises import Promise, subset_scorer
 from streamfs.training.promises.certificate import walk
 from streamfs.training.promises.channel_groups import FEW
 from streamfs.training.promises.curve import Curve
-from streamfs.training.promises.held_out import HeldOut
+from streamfs.training.promises.held_out import HeldOut, curve_of
 from streamfs.training.promises.search_log import SearchLog
 from streamfs.training.promises.subset_score import (
     CAUTION,
@@ -418,7 +418,7 @@ class TestHeldOut:
 
     def test_the_curve_is_that_of_all_folds_together(self):
         held_out = HeldOut(TABLE, SPENDING, tree_learner(2, 4), 4, seed=1)
-        found, expected = held_out.curves([1, 2])[1], Curve.of(*held_out.follow((1, 2)))
+        found, expected = held_out.curves([1, 2])[1], curve_of(held_out.follow((1, 2)))
         assert found.points() == expected.points()
         assert found.n_streams == 60
         assert found.ticks.max() <= 4 * 60
