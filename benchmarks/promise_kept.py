@@ -109,8 +109,8 @@ def trial(asked: Asked, seed: int, n_unseen: int = N_UNSEEN) -> Row:
     setting, promise = asked.setting, asked.promise
     trainer = setting.problem(promise, seed, FIVE).trainer()
     scorer = trainer.scorer(promise)
-    found = trainer.search(scorer)
-    model = trainer.tuned(trainer.fit(found.subset, promise, found.start), promise)
+    trainer.search(scorer)
+    model = trainer.tuned(trainer.fit_best(scorer), promise)
     curve = trainer.curve(model, setting.unseen(seed, n_unseen))
     n_test = len(trainer.split.test)
     row = {

@@ -41,7 +41,7 @@ from streamfs.training.promises.certificate import certify, walk
 from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.giving_up import cheapest_patience
 from streamfs.training.promises.held_out import Curves, curve_of
-from streamfs.training.promises.openings import Found, opened_later
+from streamfs.training.promises.openings import fitted_later
 from streamfs.training.promises.problem import PromiseProblem, SearchSettings
 from streamfs.training.promises.search_and_certify import FittedModel
 from streamfs.training.promises.subset_score import Subset, evaluate_subset
@@ -86,17 +86,21 @@ def rows_of(problem: PromiseProblem, unseen: StreamSet) -> Iterator[Row]:
     n_test = len(problem.split.test)
     for promise in PROMISES:
         scorer = trainer.scorer(promise, curves=curves)
-        found = trainer.search(scorer)
-        later = opened_later(trainer, scorer, found)
-        columns = scorer.score(problem.candidates.plain[-1])
-        models = {OURS: tuned(later, promise), FLAT: given_up(later, promise)}
-        models |= {AT_ONCE: tuned((trainer, found), promise), COLUMNS: tuned((trainer, columns), promise)}
-        stated = {OURS: later[1], FLAT: later[1], AT_ONCE: found, COLUMNS: columns}
+        trainer.search(scorer)
+        at_once = trainer.fit_best(scorer)
+        opening, later = fitted_later(trainer, scorer, at_once)
+        columns = trainer.fit(problem.candidates.plain[-1], promise)
+        models = {
+            OURS: opening.tuned(later, promise),
+            FLAT: given_up(later, promise, n_test),
+            AT_ONCE: trainer.tuned(at_once, promise),
+            COLUMNS: trainer.tuned(columns, promise),
+        }
         for way, model in models.items():
             thresholds = walk(model.held_out, promise, n_test).thresholds
-            made = Frozen((later[0] if way in {OURS, FLAT} else trainer).follow(model, unseen), thresholds)
-            told = {"promised": promise.accuracy, "way": way, "chance": stated[way].chance}
-            yield {**told, **redrawn(made, promise, n_test)}
+            made = Frozen((opening if way in {OURS, FLAT} else trainer).follow(model, unseen), thresholds)
+            chance = evaluate_subset(model.held_out, promise, n_test).chance
+            yield {"promised": promise.accuracy, "way": way, "chance": chance, **redrawn(made, promise, n_test)}
         scores = [evaluate_subset(curve, promise, n_test) for curve, _ in prefixes]
         best = max(range(len(scores)), key=lambda place: scores[place].score)
         curve, followed = prefixes[best]
@@ -105,16 +109,8 @@ def rows_of(problem: PromiseProblem, unseen: StreamSet) -> Iterator[Row]:
         yield {**told, **redrawn(prefix, promise, n_test)}
 
 
-def tuned(found: Found, promise: Promise) -> FittedModel:
-    """Fit what was found, as training does."""
-    trainer, score = found
-    return trainer.tuned(trainer.fit(score.subset, promise, score.start), promise)
-
-
-def given_up(found: Found, promise: Promise) -> FittedModel:
-    """Fit what was found, and give up streams, with one threshold at all ticks."""
-    trainer, score = found
-    model, n_test = trainer.fit(score.subset, promise, score.start), len(trainer.split.test)
+def given_up(model: FittedModel, promise: Promise, n_test: int) -> FittedModel:
+    """Give up streams, with one threshold at all ticks."""
     return replace(model, patience=cheapest_patience(model.followed, promise, model.start, n_test, inf))
 
 

@@ -12,7 +12,7 @@ from streamfs.costs.pricing import Pricing
 from streamfs.costs.radio_profiles import profile
 from streamfs.data.default_features import default_features
 from streamfs.data.streams import StreamSet
-from streamfs.training.learners import USUAL_LEARNERS
+from streamfs.training.learners import LEARNERS
 from streamfs.training.promises import Promise
 from streamfs.training.promises.problem import PromiseProblem, SearchSettings
 
@@ -109,7 +109,7 @@ class Setting:
             offered(streams, features),
             pricing=Pricing(profile("transmissions"), PRICES[self.prices]),
             make_selector=None,
-            learners=USUAL_LEARNERS,
+            learners=LEARNERS,
             min_leaf=2,
             time_limit=self.n_ticks,
             groups=None,

@@ -22,11 +22,10 @@ from streamfs.data.default_features import default_features
 from streamfs.errors import TrainingError
 from streamfs.experiments.sources import Motes
 from streamfs.selection.by_name import SELECTORS
-from streamfs.training.learners import USUAL_LEARNERS
+from streamfs.training.learners import LEARNERS
 from streamfs.training.promises.curve import Curve, Point
 from streamfs.training.promises.problem import PromiseProblem, SearchSettings
 from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
-from streamfs.training.promises.subset_score import Subset
 
 ROOM = Promise(accuracy=0.85, completeness=0.9)
 N_DIVISIONS, N_HALVES = 5, 15
@@ -54,7 +53,7 @@ def problem_of(
         features,
         Pricing(profile("transmissions"), prices),
         SELECTORS["streamrelief"],
-        learners=USUAL_LEARNERS,
+        learners=LEARNERS,
         min_leaf=2,
         time_limit=streams.n_ticks,
         groups=None,
@@ -64,13 +63,12 @@ def problem_of(
     )
 
 
-def outcome(trainer: PromiseTrainer, subset: Subset, test: StreamSet, start: int = 1) -> Outcome:
-    """Freeze and certify a subset, and look at it on the test fold.
+def outcome(trainer: PromiseTrainer, model: FittedModel, test: StreamSet) -> Outcome:
+    """Certify a fitted model, and look at it on the test fold.
 
     Uncertified is the loosest threshold at which held-out streams have the promised shares, as a user would choose
     it by cross-validation.
     """
-    model = trainer.fit(subset, ROOM, start)
     unseen = trainer.curve(model, test)
     try:
         certified = _on(unseen, trainer.certify(model, ROOM).point.threshold)
@@ -142,8 +140,8 @@ def of_columns(streams: StreamSet) -> Sequence[Feature]:
 
 
 PEERS: Mapping[str, Peer] = {
-    "all features": Peer(default_features, USUAL_LEARNERS),
-    "all columns": Peer(of_columns, USUAL_LEARNERS),
+    "all features": Peer(default_features, LEARNERS),
+    "all columns": Peer(of_columns, LEARNERS),
     "all columns, one tree": Peer(of_columns, ("c45",)),
 }
 
@@ -159,8 +157,9 @@ def rooms() -> list[Figure]:
             training, test = case.split(seed)
             problem = problem_of(training, default_features(training), case.prices, seed)
             trainer = problem.trainer()
-            found = trainer.search(trainer.scorer(ROOM))
-            ours.append(outcome(trainer, found.subset, test, found.start))
+            scorer = trainer.scorer(ROOM)
+            trainer.search(scorer)
+            ours.append(outcome(trainer, trainer.tuned(trainer.fit_best(scorer), ROOM), test))
             for peer, (features, learners) in PEERS.items():
                 whole = replace(
                     problem,
@@ -169,7 +168,7 @@ def rooms() -> list[Figure]:
                     learners=learners,
                     search=SearchSettings(as_offered=True),
                 ).trainer()
-                theirs[peer].append(outcome(whole, whole.candidates.proposed, test))
+                theirs[peer].append(outcome(whole, whole.fit(whole.candidates.proposed, ROOM), test))
         figures += _figures(name, ours)
         figures += [
             figure for peer, found in theirs.items() for figure in _against(f"{name}: {peer}", found, ours)
@@ -257,7 +256,7 @@ def section() -> str:
 a guarantee. Cost is that of messages, each channel once. The other rows do not search for fewer features: *all features* that
 `default_features` offers, which read each column through three channels, at every tick, on change and as a flag, so that the first tick
 alone takes 24 messages; *all columns*, the same kinds of features over the eight columns as they were recorded, 8 messages a tick;
-each with the forest or the tree, whichever scores better on held-out streams; and *all columns, one tree*. A decision at the first
+each with the learner that scores best on held-out streams; and *all columns, one tree*. A decision at the first
 tick from one quantity of both motes takes 2.
 
 The first two cases are the pairs that come with the data (432 train pairs, of which 174 certify, and 288 test pairs), in

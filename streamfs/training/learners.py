@@ -26,11 +26,8 @@ FOREST = "extra-trees"
 
 BOOSTING = "boosting"
 
-USUAL_LEARNERS = (FOREST, "c45")
-"""Models of which training for a promise takes the better one, by name."""
-
-LEARNERS = (*USUAL_LEARNERS, BOOSTING)
-"""Models with which a promise can be kept, by name."""
+LEARNERS = (FOREST, "c45", BOOSTING)
+"""Models with which a promise can be kept, by name; by default the best of them."""
 
 FOREST_TICKS = 16
 """Most ticks of a stream that a forest is fitted on, denser at the beginning, where most decisions are made."""
@@ -38,8 +35,8 @@ FOREST_TICKS = 16
 N_CANDIDATES = 16
 """Most features that a node of a forest tries."""
 
-N_TREES = 20
-"""Trees of a forest with large leaves, which promises search with."""
+N_TREES = 40
+"""Trees of a forest with which a promise is kept."""
 
 SMALL_LEAF = 0.1
 """Streams in a leaf of a forest whose confidence is calibrated afterwards."""

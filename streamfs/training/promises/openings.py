@@ -7,9 +7,10 @@ from itertools import product
 
 from feature_extractors.base import Feature
 from streamfs.base.workers import map_parts, workers
+from streamfs.training.promises.paired import share_better
 from streamfs.training.promises.policies import opening_at, opens_at_once, quantities_of
 from streamfs.training.promises.promise import Promise
-from streamfs.training.promises.search_and_certify import PromiseTrainer
+from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
 from streamfs.training.promises.subset_score import SubsetScore
 from streamfs.training.promises.subset_scorer import OutOfTimeError, SubsetScorer
 
@@ -27,6 +28,9 @@ GAIN = 0.1
 
 DEARER = 1.5
 """What an insurance against a refusal may cost, as a multiple of the expected cost without."""
+
+OFTEN = 0.9
+"""Share of the held-out streams drawn anew in which it must be better."""
 
 LOSS = 0.02
 """How much less the chance of the test may be."""
@@ -56,6 +60,19 @@ def opened_later(trainer: PromiseTrainer, scorer: SubsetScorer, found: SubsetSco
         with suppress(OutOfTimeError):
             search.run()
     return search.best()
+
+
+def fitted_later(
+    trainer: PromiseTrainer, scorer: SubsetScorer, model: FittedModel
+) -> tuple[PromiseTrainer, FittedModel]:
+    """Return a model of all channels open at once, or one of which some open later where that is surely better."""
+    promise, n_test = scorer.promise, len(trainer.split.test)
+    other, found = opened_later(trainer, scorer, scorer.best)
+    if other is trainer:
+        return trainer, model
+    later = other.fit(found.subset, promise, found.start)
+    is_better = share_better(later.followed, model.followed, promise, n_test) >= OFTEN
+    return (other, later) if is_better else (trainer, model)
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,6 @@ from streamfs.training.learners import (
     FOREST,
     LEARNERS,
     N_TREES,
-    USUAL_LEARNERS,
     boosting_learner,
     forest_learner,
     forest_rows,
@@ -39,7 +38,7 @@ from streamfs.training.promises.certificate import Certificate
 from streamfs.training.promises.channel_groups import FEW
 from streamfs.training.promises.groups import worst_group
 from streamfs.training.promises.held_out import HeldOut
-from streamfs.training.promises.openings import opened_later
+from streamfs.training.promises.openings import fitted_later
 from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.proposals import propose
 from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
@@ -48,11 +47,14 @@ from streamfs.training.promises.split import TrainTestSplit
 
 STRATEGIES = ("floating", "exhaustive")
 
-SCORES_VERSION = 7
+SCORES_VERSION = 8
 """Raised with every change of the scores, so that those of a previous version are not taken for new ones."""
 
-N_SCOUTS = 30
+N_SCOUTS = 20
 """Trees of the forests by which subsets are scored."""
+
+LEAF_SHARE = 0.25
+"""Least number of streams in a leaf of a forest, over that of a single tree: its trees are averaged."""
 
 SCOUTED_TICKS = 64
 """Most ticks at which a search classifies a stream, denser at the beginning."""
@@ -156,7 +158,7 @@ class PromiseProblem:
             table = tabulate(split.train, candidates.features, self.pricing.max_silence)
             spending = self.pricing.spending(split.train, candidates.features, table.lengths)
         require_episodes(split.train, table.features, table.lengths)
-        scout = self.learners[0] if self.learners[0] in USUAL_LEARNERS else FOREST  # others may be slow to fit
+        scout = self.learners[0] if self.learners[0] in (FOREST, TREE) else FOREST  # others may be slow to fit
         limit = self.time_limit
         scouted = HeldOut(
             table,
@@ -188,12 +190,13 @@ class PromiseProblem:
         trainer, settings = self.trainer(progress), self.search
         log = None if settings.resume is None else SearchLog(settings.resume, self._digest())
         scorer = trainer.scorer(self.promise, settings.seconds, log, progress=progress)
-        found = trainer.search(scorer, settings.strategy)
+        trainer.search(scorer, settings.strategy)
+        with step(progress, "building the classifier"):
+            model = trainer.fit_best(scorer)
         if not settings.as_offered and settings.strategy == "floating":
             with step(progress, "searching when channels open"):
-                trainer, found = opened_later(trainer, scorer, found)
-        with step(progress, "building the classifier"):
-            model = trainer.tuned(trainer.fit(found.subset, self.promise, found.start), self.promise)
+                trainer, model = fitted_later(trainer, scorer, model)
+        model = trainer.tuned(model, self.promise)
         certificate = trainer.certify(model, self.promise)
         everything = scorer.scores.get(tuple(sorted(self.candidates.proposed)))
         evidence = {
@@ -272,7 +275,7 @@ class PromiseProblem:
 
     def _learner(self, name: str, n_trees: int) -> Learn:
         if name == FOREST:
-            return forest_learner(self.min_leaf, self.time_limit, self.seed, n_trees)
+            return forest_learner(LEAF_SHARE * self.min_leaf, self.time_limit, self.seed, n_trees)
         if name == BOOSTING:
             return boosting_learner(self.time_limit, self.seed)
         if name == TREE:

@@ -16,7 +16,7 @@ from streamfs.procedure.procedure import Procedure
 from streamfs.selection.by_name import MakeSelector
 from streamfs.training import arguments
 from streamfs.training.description import made_with, with_card
-from streamfs.training.learners import LEARNERS, USUAL_LEARNERS
+from streamfs.training.learners import LEARNERS
 from streamfs.training.promises.problem import PromiseProblem, SearchSettings
 from streamfs.training.promises.promise import Promise
 from streamfs.training.query_sensitive import NAMED
@@ -68,11 +68,11 @@ def train_promised(
     select : str or callable, optional
         What ranks the features where they are many, as in `train`. None searches all of them.
     classifier : {"c45", "extra-trees", "boosting"}, River classifier, ProbabilisticModel, or callable, optional
-        By default whichever of the first two is cheaper. Classifiers and functions are as of `train`; features are
+        By default whichever is the cheapest. Classifiers and functions are as of `train`; features are
         then searched with forests. A River classifier does not learn while it serves, since what was tested is
         what was promised.
     min_leaf : float
-        Least number of streams in a leaf of a tree.
+        Least number of streams in a leaf of a tree; of a forest, whose trees are averaged, a quarter of it.
     groups : array_like of shape (n_streams,), optional
         What streams have in common, such as the room or the site. Streams of a group are never on both sides of a
         fold or of the test.
@@ -156,7 +156,7 @@ def train_promised(
 def _learners(classifier: object) -> tuple[str, ...]:
     """Return the names of the models that may keep the promise: of one, or of all."""
     if classifier is None:
-        return USUAL_LEARNERS
+        return LEARNERS
     if isinstance(classifier, str) and classifier in NAMED:
         raise ValueError(f"classifier is {classifier!r}, expected one of {', '.join(LEARNERS)} besides a promise")
     return (

@@ -15,7 +15,7 @@ from streamfs.procedure.card_schema import falling_of, is_certified, read_card, 
 from streamfs.procedure.fits import require_classes, require_columns, require_period
 from streamfs.procedure.procedure import Procedure
 from streamfs.training.description import made_with, reference_on, with_card
-from streamfs.training.learners import USUAL_LEARNERS
+from streamfs.training.learners import LEARNERS
 from streamfs.training.other_thresholds import follow_priced, other_thresholds
 from streamfs.training.promises.certificate import Certificate
 from streamfs.training.promises.giving_up import Patience
@@ -158,9 +158,9 @@ class _Place:
         model = kept
         if retrain and self._chance(kept) < EVEN:
             with step(progress, "fitting the classifier"):
-                found = trainer.search(trainer.scorer(self.promise))
-                fitted = trainer.fit(found.subset, self.promise, found.start)
-                fitted = trainer.tuned(fitted, self.promise)
+                scorer = trainer.scorer(self.promise)
+                trainer.search(scorer)
+                fitted = trainer.tuned(trainer.fit_best(scorer), self.promise)
             model = max(kept, fitted, key=self._chance)
         certificate = trainer.certify(model, self.promise)
         about = self._about(certificate, model, "threshold" if model is kept else "classifier")
@@ -239,7 +239,7 @@ def _problem(
         procedure.features,
         Pricing(radio, prices, procedure.max_silence),
         make_selector=None,
-        learners=USUAL_LEARNERS,
+        learners=LEARNERS,
         min_leaf=2,
         time_limit=procedure.time_limit,
         groups=groups,

@@ -1,6 +1,6 @@
 """Search features, fit the classifier, and certify its threshold."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -19,15 +19,17 @@ from streamfs.procedure.falling import Falling
 from streamfs.procedure.stopping import TickThresholds
 from streamfs.training.cross_validation import Learn, class_indices
 from streamfs.training.held_out import Followed
-from streamfs.training.learners import fit_until_all_tested, since
+from streamfs.training.learners import BOOSTING, fit_until_all_tested, since
 from streamfs.training.promises.candidates import Candidates
 from streamfs.training.promises.certificate import Certificate, certify, walk
 from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.falling_thresholds import cheapest_fall
+from streamfs.training.promises.finalists import N_FOR_ALL, SURE, Finalist, finalists
 from streamfs.training.promises.giving_up import Patience, cheapest_patience
 from streamfs.training.promises.held_out import Curves, HeldOut, accuracy_where, curve_of
 from streamfs.training.promises.policies import opens_at_once
 from streamfs.training.promises.promise import Promise
+from streamfs.training.promises.quantity_moves import QuantityMoves
 from streamfs.training.promises.refusal import refusal, too_dear
 from streamfs.training.promises.search_log import SearchLog
 from streamfs.training.promises.split import TrainTestSplit
@@ -131,7 +133,8 @@ class PromiseTrainer:
     def search(self, scorer: SubsetScorer, strategy: str = "floating") -> SubsetScore:
         """Search the cheapest features by a floating search of the groupings in turn, or among all subsets.
 
-        All features, and all columns as they were recorded, are scored first.
+        All features, and all columns as they were recorded, are scored first. Where features share the cost of
+        their channels, quantities are moved at the end.
         """
         search = SubsetSearch(scorer)
         if strategy == "exhaustive":
@@ -139,6 +142,8 @@ class PromiseTrainer:
         else:
             search.score_beside(self.candidates.plain)
             search_in_turns(search, self.candidates.groupings)
+            if self.pricing.own is None:
+                search.move(QuantityMoves(self.candidates.features))
         scorer.progress(SEARCHING, len(scorer.scores), len(scorer.scores))
         return scorer.best
 
@@ -153,23 +158,46 @@ class PromiseTrainer:
         return replace(self, candidates=candidates, scouted=scouted)
 
     def fit(self, subset: Subset, promise: Promise, start: int = 1) -> FittedModel:
-        """Fit the classifier to all training streams from a tick on, and calibrate it."""
-        chosen = [*self.candidates.free, *subset]
-        all_followed = {name: self.held_out(name, start).follow(chosen).since(start) for name in self.learners}
-        curves = {name: curve_of(followed) for name, followed in all_followed.items()}
-        name = max(self.learners, key=lambda name: self._score({start: curves[name]}, subset, promise).score)
-        followed = all_followed[name]
+        """Fit the best of the learners to all training streams from a tick on, and calibrate it."""
+        return self._fitted(self._best([(subset, start)], promise))
+
+    def fit_best(self, scorer: SubsetScorer) -> FittedModel:
+        """Fit the best of what a search has scored with the best learner, from its tick or the first one on."""
+        found = finalists(scorer.scores.values(), self.candidates.plain)
+        ways = dict.fromkeys((each.subset, start) for each in found for start in (each.start, self.starts[0]))
+        return self._fitted(self._best(ways, scorer.promise))
+
+    def _best(self, ways: Iterable[tuple[Subset, int]], promise: Promise) -> Finalist:
+        """Return the best of some subsets, each with the tick from which it decides, with the best learner."""
+        first, *others = self.learners
+        tried = sorted((self._tried(subset, first, start, promise) for subset, start in ways), key=_score)
+        leading, best = tried[-N_FOR_ALL:], tried[-1]
+        for name in others:
+            if name != BOOSTING or best.score.chance < SURE:
+                other = (self._tried(each.subset, name, each.start, promise) for each in leading)
+                best = max(best, *other, key=_score)
+        return best
+
+    def _tried(self, subset: Subset, learner: str, start: int, promise: Promise) -> Finalist:
+        """Follow held-out streams with a subset and a learner, fitted to the ticks from which it decides."""
+        followed = self.held_out(learner, start).follow([*self.candidates.free, *subset]).since(start)
+        return Finalist(
+            subset, learner, start, self._score({start: curve_of(followed)}, subset, promise), followed
+        )
+
+    def _fitted(self, best: Finalist) -> FittedModel:
+        chosen, followed = [*self.candidates.free, *best.subset], best.followed
         records = followed.records()
         calibration = Calibration.fit(records.confidence, records.is_right, records.weights)
         features = [self.candidates.features[i] for i in chosen]
         first = next((place for place, feature in enumerate(features) if opens_at_once(feature)), -1)
         kept = -1 if all(map(opens_at_once, features)) else first  # an episode needs a channel to open
         tested, fitted, _ = fit_until_all_tested(
-            self._learner(name, start), self.split.train, features, self.pricing.max_silence, kept
+            self._learner(best.learner, best.start), self.split.train, features, self.pricing.max_silence, kept
         )
         classifier = cast("Tree | Forest", fitted.frozen().calibrated(calibration))
         said = followed.calibrated(calibration, classifier.n_classes)
-        return FittedModel(tuple(features[i] for i in tested), classifier, name, said, start)
+        return FittedModel(tuple(features[i] for i in tested), classifier, best.learner, said, best.start)
 
     def tuned(self, model: FittedModel, promise: Promise) -> FittedModel:
         """Return a model whose thresholds fall, and that gives up, if that is better on held-out streams."""
@@ -246,3 +274,7 @@ class PromiseTrainer:
 
     def _score(self, curves: Curves, subset: Sequence[int], promise: Promise) -> SubsetScore:
         return evaluate_starts(curves, promise, len(self.split.test), tuple(subset), self.max_cost)
+
+
+def _score(finalist: Finalist) -> float:
+    return finalist.score.score

@@ -84,6 +84,12 @@ class SubsetScorer:
             some = new[first : first + AT_ONCE * others.n]
             self.curves.update(zip(some, others.map(self._elsewhere, some), strict=True))
 
+    def may_be_best(self, subset: Subset) -> bool:
+        """Return whether a subset would be the best if it surely passed, and decided all streams at tick 1."""
+        features = [self.held_out.table.features[place] for place in subset]
+        first = float(self.held_out.spending.until(features)[:, 0].mean())
+        return SubsetScore(subset, 1.0, first, 0.0).score > self.best.score
+
     def require_time(self) -> None:
         """Raise `OutOfTimeError` if the time is over."""
         if time.monotonic() > self._until:

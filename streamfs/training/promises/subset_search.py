@@ -9,6 +9,7 @@ import numpy as np
 from feature_extractors.base import Array
 from streamfs.selection.search import Scores, SequentialSearch
 from streamfs.training.promises.channel_groups import FEW, ChannelGroup, ChannelGroups
+from streamfs.training.promises.quantity_moves import QuantityMoves
 from streamfs.training.promises.subset_score import Subset, SubsetScore
 from streamfs.training.promises.subset_scorer import OutOfTimeError, SubsetScorer
 
@@ -25,11 +26,19 @@ class SubsetSearch:
 
     def score_beside(self, subsets: Iterable[Subset]) -> None:
         """Score some subsets, too, until the time is over; a search goes on from them if they are better."""
-        subsets = [tuple(sorted(subset)) for subset in subsets]
         with suppress(OutOfTimeError):
-            self.scorer.foresee(subsets)
-            for subset in subsets:
-                self.scorer.score(subset)
+            for _ in self._score_subsets([tuple(sorted(subset)) for subset in subsets]):
+                pass
+
+    def move(self, moves: QuantityMoves) -> SubsetScore:
+        """From the best subset on, move one quantity after the other, until nothing is better."""
+        before, found = None, self.scorer.best
+        while found is not before:
+            before = found
+            for quantity in moves.quantities:
+                moved = [*filter(self.scorer.may_be_best, moves.of(found.subset, quantity))]
+                found = self._score_all(self._score_subsets(moved))
+        return found
 
     def exhaust(self, groups: Sequence[ChannelGroup]) -> SubsetScore:
         """Score all subsets of at most `FEW` features."""
@@ -63,6 +72,10 @@ class SubsetSearch:
         for groups in choices:
             self._made_of.setdefault(_joined(groups), tuple(groups))
             yield self.scorer.score(_joined(groups))
+
+    def _score_subsets(self, subsets: Sequence[Subset]) -> Iterator[SubsetScore]:
+        self.scorer.foresee(subsets)
+        yield from map(self.scorer.score, subsets)
 
     def _parts(self, subset: Subset, groups: Sequence[ChannelGroup]) -> tuple[ChannelGroup, ...]:
         """Return the groups of a subset; if unknown, what it shares with each group, then single features."""

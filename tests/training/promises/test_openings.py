@@ -16,7 +16,8 @@ from streamfs.evaluation.model_card import markdown
 from streamfs.evaluation.traffic import measure_traffic
 from streamfs.procedure import Procedure
 from streamfs.training.promises import Promise, openings
-from streamfs.training.promises.openings import OpeningSearch, opened_later
+from streamfs.training.promises.openings import OpeningSearch, fitted_later, opened_later
+from streamfs.training.promises.paired import share_better
 from streamfs.training.promises.problem import PromiseProblem, SearchSettings
 from streamfs.training.promises.split import TrainTestSplit
 
@@ -124,6 +125,20 @@ def test_combinations_are_all_with_one_or_two_ticks(streams):
 def test_a_gain_below_the_margin_changes_nothing(streams, monkeypatch):
     monkeypatch.setattr(openings, "GAIN", 1e9)
     assert set(promised(streams).openings) == {1}
+
+
+def test_what_is_better_on_too_few_draws_of_the_streams_changes_nothing(streams):
+    trainer = problem_of(streams).trainer()
+    scorer = trainer.scorer(PROMISE)
+    trainer.search(scorer)
+    model = trainer.fit_best(scorer)
+    assert share_better(model.followed, model.followed, PROMISE, 100) == 0.0
+    other, later = fitted_later(trainer, scorer, model)
+    assert other is not trainer
+    assert share_better(later.followed, model.followed, PROMISE, 100) >= openings.OFTEN
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(openings, "OFTEN", 1.1)
+        assert fitted_later(trainer, scorer, model) == (trainer, model)
 
 
 def test_each_node_hears_an_order_a_tick_at_which_something_opens():

@@ -23,7 +23,9 @@ from streamfs.training.promises import Promise, subset_scorer
 from streamfs.training.promises.certificate import walk
 from streamfs.training.promises.channel_groups import FEW
 from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.finalists import finalists
 from streamfs.training.promises.held_out import HeldOut, curve_of
+from streamfs.training.promises.quantity_moves import QuantityMoves
 from streamfs.training.promises.search_log import SearchLog
 from streamfs.training.promises.subset_score import (
     CAUTION,
@@ -467,3 +469,37 @@ class TestHeldOut:
         held_out = HeldOut(replace(TABLE, labels=labels, lengths=lengths), SPENDING, tree_learner(2, 6), 6, seed=0)
         _, truth, *_ = held_out.follow((1, 2))
         assert truth.tolist() == [-1, -1, *(["busy", "calm"].index(label) for label in labels[2:])]
+
+
+def test_finalists_are_the_best_three_and_those_that_always_are():
+    scores = [SubsetScore((i,), 1.0, cost, 0.0) for i, cost in enumerate([5.0, 1.0, 9.0, 2.0, 4.0, 7.0])]
+    found = finalists(scores, [(2,), (1,), (8,)])
+    assert [each.subset for each in found] == [(1,), (3,), (4,), (2,)]
+
+
+class TestMovesByQuantity:
+    FEATURES = tuple(
+        map(
+            fx.get,
+            ["count()", "mean(a.x)", "mean(a.x@every:4)", "correlation(a.x@every:4, b.x@every:4)", "mean(y)"],
+        )
+    )
+
+    def test_read_all_that_can_be_read_of_a_quantity_over_one_policy(self):
+        moves = QuantityMoves(self.FEATURES)
+        assert moves.quantities == ("x", "y")
+        assert list(moves.of((1, 4), "x")) == [(4,), (1, 4), (2, 3, 4)]
+        assert list(moves.of((1,), "y")) == [(1,), (1, 4)]
+        assert list(moves.of((1,), "x")) == [(1,), (2, 3)]  # nothing is left without it
+
+    def test_are_made_while_one_is_cheaper_and_none_that_is_dear_at_the_first_tick(self):
+        costs, first = {(2, 3, 4): 8.0, (2, 3): 3.0}, {"mean(a.x)": 4.0, "mean(y)": 5.0}
+        made_up = MadeUp(5, lambda chosen: costs.get(chosen, 9.0))
+        made_up.table.features = self.FEATURES
+        made_up.spending = SimpleNamespace(
+            until=lambda features: np.array([[sum(first.get(feature.name, 0.0) for feature in features)]])
+        )
+        search = searching(made_up, PROMISE, N)
+        search.score_beside([(2, 3, 4)])
+        assert search.move(QuantityMoves(self.FEATURES)).subset == (2, 3)
+        assert made_up.asked == [(2, 3, 4), (4,), (2, 3)]  # the others pay more at the first tick

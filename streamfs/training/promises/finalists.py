@@ -1,0 +1,39 @@
+"""The best subsets of a search, once more: with each learner, at every tick, and from tick 1 on."""
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import NamedTuple
+
+from streamfs.training.held_out import Followed
+from streamfs.training.promises.subset_score import Subset, SubsetScore
+
+N_FINALISTS = 3
+"""Subsets that a search hands on, the best by its scores, beside those that are always handed on."""
+
+N_FOR_ALL = 2
+"""Of what is tried with the first learner, how much is tried with the others."""
+
+SURE = 0.95
+"""Chance of passing the test from which boosting, which is slow to fit, is not tried."""
+
+
+class Finalist(NamedTuple):
+    """A subset with a learner that decides from a tick on, its score, and the held-out streams as it saw them."""
+
+    subset: Subset
+    learner: str
+    start: int
+    score: SubsetScore
+    followed: Followed
+
+
+def finalists(scores: Iterable[SubsetScore], always: Iterable[Subset]) -> tuple[SubsetScore, ...]:
+    """Return the best of the scores, the best first, and those of some subsets, where they were scored.
+
+    The best of many subsets is flattered, the more so as a search uses small classifiers, and asks them at some
+    ticks only.
+    """
+    ordered = sorted(scores, key=lambda each: (-each.score, len(each.subset), each.subset))
+    kept = frozenset(tuple(sorted(subset)) for subset in always)
+    best = islice(ordered, N_FINALISTS)
+    return tuple(dict.fromkeys((*best, *(each for each in ordered if each.subset in kept))))
