@@ -30,6 +30,7 @@ LONG = STREAM, TIME, SENSOR, VALUE
 """Columns of a long table as it is written."""
 
 _LONG = pl.Schema({STREAM: pl.String, TIME: pl.Float64, SENSOR: pl.String, VALUE: pl.Float64})
+_MOST_KINDS = 3  # of files
 _MOST_GUESSES = 6
 
 
@@ -82,7 +83,17 @@ def read_tables(tables: Sequence[Table], layout: Layout, *, count: bool = False)
         proposal = _proposal(tables, layout, error)
         if not proposal and layout.labelled:  # labels may be missing beside what the error is about
             proposal = _proposal(tables, replace(layout, labelled=False), error)
-        raise LayoutError(error.problem, proposal) from error
+        raise LayoutError(f"{error.problem}{'' if proposal else _kinds(tables)}", proposal) from error
+
+
+def _kinds(tables: Sequence[Table]) -> str:
+    """Return that tables have different columns, if so, and one file of each kind."""
+    kinds = list({tuple(table.columns): table.source for table in reversed(tables)}.values())[::-1]
+    if len(kinds) == 1:
+        return ""
+    return (
+        f"; files have different columns: read those of one kind alone, such as {' or '.join(kinds[:_MOST_KINDS])}"
+    )
 
 
 def _proposal(

@@ -69,6 +69,10 @@ def test_what_names_no_file_is_refused(tmp_path):
     (tmp_path / "none").mkdir()
     with pytest.raises(DataError, match=r"none has no file of a recording, expected \.csv"):
         StreamSet.read(tmp_path / "none")
+    for name, text in {"a": "pair,node\np,1\n", "b": "q,r\n1,2\n", "c": "pair,node\np,1\n"}.items():
+        (tmp_path / "none" / f"{name}.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=r"; files have different columns: .* such as \S+a\.csv or \S+b\.csv$"):
+        StreamSet.read(tmp_path / "none")
 
 
 def test_a_long_table_is_read(files):
@@ -236,7 +240,7 @@ def test_labels_that_do_not_fit_are_refused(files, text, message):
 
 
 def test_labels_are_in_a_file_or_folders(files):
-    with pytest.raises(DataError, match="labels is 'desk', expected 'folder', or a CSV or Parquet file"):
+    with pytest.raises(DataError, match="labels is 'desk', expected 'folder', 'runs', or a CSV or Parquet file"):
         StreamSet.read(files(desk=run(0)), labels="desk")
 
 

@@ -85,7 +85,7 @@ def _unlabelled(rows: Rows) -> LayoutError:
 def _of_file(rows: Rows, path: Path) -> list[str]:
     """Return the label of each stream by a file of labels or of intervals."""
     if not ending_of(path.name):
-        raise DataError(f"labels is {str(path)!r}, expected 'folder', or a CSV or Parquet file")
+        raise DataError(f"labels is {str(path)!r}, expected 'folder', 'runs', or a CSV or Parquet file")
     table = read_table(path)
     named = [column for column in rows.layout.stream_columns if column in table.columns]
     of_stream = named[0] if len(named) == len(rows.layout.stream_columns) == 1 else STREAM
