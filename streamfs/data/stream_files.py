@@ -88,12 +88,13 @@ def read_tables(tables: Sequence[Table], layout: Layout, *, count: bool = False)
 
 def _kinds(tables: Sequence[Table]) -> str:
     """Return that tables have different columns, if so, and one file of each kind."""
-    kinds = list({tuple(table.columns): table.source for table in reversed(tables)}.values())[::-1]
+    kinds: dict[tuple[str, ...], str] = {}
+    for table in tables:
+        kinds.setdefault(tuple(table.columns), table.source)
     if len(kinds) == 1:
         return ""
-    return (
-        f"; files have different columns: read those of one kind alone, such as {' or '.join(kinds[:_MOST_KINDS])}"
-    )
+    some = " or ".join([*kinds.values()][:_MOST_KINDS])
+    return f"; files have different columns: read those of one kind alone, such as {some}"
 
 
 def _proposal(
