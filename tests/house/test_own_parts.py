@@ -101,14 +101,10 @@ def test_the_command_line_knows_them(tmp_path, streams, installed):
         "--classifier", "nearest-mean", "--select", "variance", "--n-features", "1", "--profile", "own_radio",
         "--confidence", "0.6",
     ]  # fmt: skip
-    asked = ["evaluate", "own.streamfs", "streams.csv", "--json"], ["devices", "own_device"]
-    said = []
-    for words in (train_line, *asked):
+    for words in (train_line, ["evaluate", "own.streamfs", "streams.csv", "--json"]):
         found = subprocess.run(
             [sys.executable, "-m", "streamfs", *words],
             cwd=tmp_path, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert found.returncode == 0, found.stderr
-        said.append(found.stdout)
-    assert '"accuracy":' in said[1]
-    assert "A meter that reports a share in percent." in said[2]
+    assert '"accuracy":' in found.stdout
