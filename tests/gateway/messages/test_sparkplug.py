@@ -9,6 +9,7 @@ from helpers.records import Models, content, new_core, raw, restored
 from streamfs.errors import PayloadError
 from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.messages.codecs import Reading, codec_for
+from streamfs.gateway.messages.codecs.sparkplug import NamedCodec
 
 NOON = 1_795_365_000_000  # milliseconds
 
@@ -47,6 +48,8 @@ def payload(*metrics, seq=0):
         ({"f12": 21.5, "f4": 9}, 21.5),
         ({"f10": 7, "f4": 3}, 7.0),
         ({"f10": 2**32 - 5, "f4": 3}, -5.0),
+        ({"f10": 2**32 - 5, "f4": 2}, -5.0),
+        ({"f10": 2**16 - 5, "f4": 2}, -5.0),
         ({"f10": 2**32 - 5, "f4": 7}, 2.0**32 - 5),
         ({"f11": 2**64 - 1, "f4": 4}, -1.0),
         ({"f14": 1, "f4": 11}, 1.0),
@@ -88,6 +91,13 @@ def test_what_is_null_or_text_reports_nothing_and_unknown_fields_are_left_out():
 def test_what_cannot_be_read_is_refused_by_name(said, error):
     with pytest.raises(PayloadError, match=error):
         codec_for("sparkplug", fields={"b": "x"}).decode(said, 0.0)
+
+
+def test_data_without_types_have_those_of_the_birth():
+    codec = NamedCodec(codec_for("sparkplug"), {})
+    codec.decode(payload(metric("level", 7, f4=3, f10=1), metric("count", 8, f4=7, f10=1)))
+    said = payload(metric(None, 7, f10=2**32 - 5), metric("level", f10=2**32 - 6), metric(None, 8, f10=2**32 - 5))
+    assert [part.value for _, part in codec.decode(said).parts] == [-5.0, -6.0, 2.0**32 - 5]
 
 
 def test_aliases_of_a_birth_name_the_data_that_follow_also_after_a_restart():

@@ -10,10 +10,11 @@ from streamfs.gateway.messages.codecs.paths import checked_fields
 from streamfs.gateway.messages.codecs.reading import Reading, Several, several
 from streamfs.gateway.messages.codecs.words import Words
 
-Aliases = dict[int, str]
-"""Names of a device's metrics by their aliases."""
+Aliases = dict[int | str, str | int]
+"""What births have said of a device's metrics: names by aliases, and types that have a sign by names."""
 
-_SIGNED = {1: 32, 2: 32, 3: 32, 4: 64}  # bits of the field in which whole numbers of these types are written
+_SIGNED = {1: 8, 2: 16, 3: 32, 4: 64}  # bits of whole numbers of these types
+_WHOLE = {"int_value": 32, "long_value": 64}  # bits of the fields in which they are written
 DOUBLE, BOOLEAN = 10, 11
 """Types of metrics."""
 
@@ -46,8 +47,8 @@ class SparkplugCodec:
     """Decode payloads of Sparkplug B (3.0, chapter 6): numbers, true and false of metrics.
 
     `fields` has the names of metrics and their channels; without it, a metric's name is its channel. A metric that
-    is null reports nothing. Times are milliseconds. Data may name a metric by its alias alone, which is known from
-    the birth before.
+    is null reports nothing. Times are milliseconds. Data may name a metric by its alias alone, and without its
+    type, which are known from the birth before.
     """
 
     def __init__(self, fields: Mapping[str, str] | None = None, words: Words | None = None) -> None:
@@ -65,7 +66,7 @@ class SparkplugCodec:
         parts, refused = [], []
         for channel, name, metric in self._wanted(message, aliases):
             try:
-                value = self._as_number(name, _value(metric))
+                value = self._as_number(name, _value(metric, aliases.get(name)))
                 parts.append((channel, Reading(_time(name, metric, message), value, None)))
             except PayloadError as error:
                 refused.append(error)
@@ -76,10 +77,16 @@ class SparkplugCodec:
         for metric in message.metrics:
             if metric.name and metric.HasField("alias"):
                 aliases[metric.alias] = metric.name
-            name = metric.name or aliases.get(metric.alias, "")
+            name = metric.name or str(aliases.get(metric.alias, ""))
             is_text = self._fields is None and metric.HasField("string_value")
             channel = name if self._fields is None else self._fields.get(name)
-            if name and channel and not (is_text or metric.is_null or _value(metric) is None):
+            if not (name and channel):
+                continue
+            if metric.datatype in _SIGNED:
+                aliases[name] = metric.datatype
+            elif metric.datatype:
+                aliases.pop(name, None)
+            if not (is_text or metric.is_null or _value(metric) is None):
                 yield channel, name, metric
 
 
@@ -161,14 +168,21 @@ def _parsed(payload: bytes) -> Any:
     return message
 
 
-def _value(metric: Any) -> Any:
-    """Return the value of a metric; None if it has none of those that are read."""
+def _value(metric: Any, datatype: Any = None) -> Any:
+    """Return the value of a metric of a type, if it does not have its own; None if it has none of those read."""
     for field in _VALUES:
         if metric.HasField(field):
-            value = getattr(metric, field)
-            bits = _SIGNED.get(metric.datatype, 0) if field in ("int_value", "long_value") else 0
-            return value - (1 << bits) if bits and value >= 1 << (bits - 1) else value
+            value, bits = getattr(metric, field), _SIGNED.get(metric.datatype or datatype)
+            return value if bits is None or field not in _WHOLE else _signed(value, bits, _WHOLE[field])
     return None
+
+
+def _signed(value: int, bits: int, field_bits: int) -> int:
+    """Return a whole number of some bits: writers give its two's complement that width, or that of the field."""
+    for width in (field_bits, bits):
+        if 1 << (width - 1) <= value < 1 << width:
+            return value - (1 << width)
+    return value
 
 
 def _time(name: str, metric: Any, message: Any) -> float | None:
