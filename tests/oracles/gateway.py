@@ -243,9 +243,11 @@ class NaiveGateway:
         return np.inf if silence is None else max(floor(silence / self.procedure.period), own)
 
     def sample(self, stream, tick):
-        sample = [self.shown(stream, column, tick) for column in self.sources[stream]]
-        samples = self.samples[stream]
-        if not samples and np.isnan(sample).any():
+        samples, openings = self.samples[stream], self.procedures[stream].openings
+        is_open = [opening <= len(samples) + 1 for opening in openings]
+        columns = zip(self.sources[stream], is_open, strict=True)
+        sample = [self.shown(stream, column, tick) if has_opened else nan for column, has_opened in columns]
+        if not samples and np.isnan(sample)[is_open].any():
             return
         samples.append((tick, sample))
         confidence, label = self.confidence(stream)

@@ -91,12 +91,22 @@ def check_core(scenario, outcome, _):
             yield f"changed: the gateway's state differs from what the records give: {differing}"
 
 
-def check_decisions(scenario, outcome, _):
-    """The decisions on streams of honest nodes, and what of theirs had come before, are those of the slow twin."""
+def check_decisions(scenario, outcome, kinds):
+    """The decisions on streams of honest nodes, and what of theirs had come before, are those of the slow twin.
+
+    It does not know that where channels open later, an episode after the first, or of another model, waits for new
+    values.
+    """
+    if scenario.kind == "later" and "reload" in kinds:
+        return
     streams = honest_streams(scenario.kind)
     twin = slow_twin(scenario, outcome.records, streams)
-    found = sorted((d for d in outcome.decisions if d["stream"] in streams), key=lambda d: d["id"])
-    expected = sorted(twin.decisions, key=lambda d: d["id"])
+    known = [decision for decision in outcome.decisions if decision["stream"] in streams]
+    most = 1 if scenario.kind == "later" else inf
+    found, expected = (
+        sorted((d for d in decisions if d["episode"] <= most), key=lambda d: d["id"])
+        for decisions in (known, twin.decisions)
+    )
     if found != expected:
         yield f"changed: decisions are {found}, the naive gateway's {expected}"
     found, expected = (

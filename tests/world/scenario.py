@@ -16,7 +16,12 @@ WALL = 1e9  # seconds since 1970 as the world begins
 FIRST = 2.0  # seconds until the first message
 LATENESS = 2.0  # seconds
 REST = 30.0  # seconds from the last message or fault to the end
-COLUMNS = {"alone": ("x", "door@flag:0.5"), "paired": ("a.x", "b.x", "b.door@flag:0.5")}
+COLUMNS = {
+    "alone": ("x", "door@flag:0.5"),
+    "paired": ("a.x", "b.x", "b.door@flag:0.5"),
+    "later": ("x@from:3", "door@flag:0.5"),
+}
+OTHERS = {"alone": ("x",), "paired": ("a.x", "b.x"), "later": ("x",)}  # columns of the second model
 PAIRS = {"p": {"a": "n0", "b": "n1"}, "q": {"a": "n1", "b": "n2"}, "r": {"a": "n0", "b": "n3"}}
 NODES = ("n0", "n1", "n2", "n3")
 HOSTILE = "evil"
@@ -41,7 +46,7 @@ class Scenario(NamedTuple):
     seed : int
         Of what is drawn on the way, such as latencies.
     kind : str
-        Whether nodes are streams ``alone`` or ``paired``.
+        Whether nodes are streams ``alone`` or ``paired``; ``later``: alone, with a channel that opens later.
     options : dict
         Of the gateway's core.
     commits : dict
@@ -81,10 +86,9 @@ COUNTED = (*DEATHS, "error", "double", "hang_up")
 def models(kind):
     """The models of a kind of streams, the first and one more."""
     settings = {"confidence": 0.85, "threshold": 0.537}
-    columns = COLUMNS[kind]
     return Models(
-        channels_procedure(*columns, time_limit=6, **settings),
-        channels_procedure(*columns[:-1], time_limit=4, **settings),
+        channels_procedure(*COLUMNS[kind], time_limit=6, **settings),
+        channels_procedure(*OTHERS[kind], time_limit=4, **settings),
     )
 
 
@@ -112,7 +116,7 @@ def commits_of(scenario):
 def draw(seed):
     """Draw a world from a seed."""
     random = Random(seed)  # noqa: S311 - no secret
-    kind = random.choice(("alone", "alone", "paired"))
+    kind = random.choice(("alone", "alone", "paired", "paired", "later"))
     options = {
         "lateness": LATENESS,
         "grace": random.choice([None, None, 4.0]),

@@ -7,8 +7,11 @@ from scenario import COMMANDS, HOSTILE, honest_streams
 def is_comparable(scenario):
     """Whether a calm world has the same decisions: none depends on when something arrives."""
     is_harmless = {fault.kind for fault in scenario.faults} <= set(HARMLESS)
-    is_timeless = scenario.options["reopen_after"] is None and scenario.options["grace"] is None
-    return is_harmless and is_timeless and all(sent.topic != COMMANDS for sent in scenario.messages)
+    return (
+        is_harmless
+        and scenario.options["grace"] is None
+        and all(sent.topic != COMMANDS for sent in scenario.messages)
+    )
 
 
 def calm(scenario):

@@ -78,7 +78,7 @@ class Core:
     ) -> None:
         self.options = options = Options() if options is None else options
         bindings = bindings.with_channels(procedure.channels)
-        timing = Timing.of(options, procedure.period, procedure.time_limit, procedure.max_silence)
+        timing = Timing.of(options, procedure)
         self.joiner = Joiner(bindings.node_channels, bindings.channels, timing, options.limits.pending)
         self.roster = Roster(procedure, bindings, self.joiner, options)
         self.feedback = Feedback(procedure, options)

@@ -20,6 +20,7 @@ from streamfs.gateway.core._waiting import CELL, FOREVER, NONE, PAGE, PENDING, T
 from streamfs.gateway.core.options import Limits, Options, Time
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
 from streamfs.gateway.messages.codecs import Reading
+from streamfs.procedure.procedure import Procedure
 
 Integers = npt.NDArray[np.int64]
 MAX_GAP = 10_000
@@ -46,6 +47,21 @@ _OF_A_CELL = tuple(name for name in CELL.names or () if name not in _LINKS)
 """What is held in a slot and a cell, but not where."""
 
 
+def longest_gap(procedure: Procedure) -> int:
+    """Return the ticks without a reading after which no episode of a procedure is open, at most `MAX_GAP`.
+
+    An episode that begins with held values alone may begin, after another, while nothing comes.
+    """
+    openings = zip(procedure.channels, procedure.openings, strict=True)
+    policies = [split_channel(channel)[1] for channel, opening in openings if opening == 1]
+    held = 0
+    if all(policy.holds for policy in policies):
+        silent = silent_ticks(procedure.max_silence, procedure.period)
+        own = [int(policy.value) for policy in policies if policy.kind in ("every", "mean")]
+        held = MAX_GAP if silent is None else max(silent, *own, 0)
+    return min(procedure.time_limit + held, MAX_GAP)
+
+
 @dataclass(frozen=True)
 class Timing:
     """How readings are put on the grid, a tick every `period` seconds.
@@ -68,13 +84,11 @@ class Timing:
             raise ValueError(f"ahead is {self.ahead}, expected more than 0")
 
     @classmethod
-    def of(cls, options: Options, period: float, time_limit: int, max_silence: float | None = None) -> Self:
-        """Return the timing for a period, episodes of at most ``time_limit`` ticks, and a ``max_silence``."""
-        max_gap = min(time_limit, MAX_GAP)  # after that many ticks without a reading, no episode is open
-        silent = silent_ticks(max_silence, period)
-        return cls(
-            period, options.time, max_gap, options.limits.ahead * period, FOREVER if silent is None else silent
-        )
+    def of(cls, options: Options, procedure: Procedure) -> Self:
+        """Return the timing for a procedure."""
+        period, silent = procedure.period, silent_ticks(procedure.max_silence, procedure.period)
+        ahead = options.limits.ahead * period
+        return cls(period, options.time, longest_gap(procedure), ahead, FOREVER if silent is None else silent)
 
     @property
     def lateness(self) -> float:

@@ -11,7 +11,7 @@ from feature_extractors.report import silent_ticks
 from streamfs.gateway.core._waiting import FOREVER, NONE
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.control import Control
-from streamfs.gateway.core.joiner import Joiner
+from streamfs.gateway.core.joiner import Joiner, longest_gap
 from streamfs.gateway.core.model_streams import ModelStreams
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.messages.publication import Publication
@@ -257,7 +257,7 @@ class Roster:
             )
         old, bindings = self.newest, self.bindings.with_channels(procedure.channels)
         self.models.append(ModelStreams(procedure, self._joiner))
-        self._joiner.allow_gap(procedure.time_limit)
+        self._joiner.allow_gap(longest_gap(procedure))
         silent = silent_ticks(procedure.max_silence, procedure.period)
         self._joiner.repeat_within(FOREVER if silent is None else silent)
         self._widen(bindings)

@@ -18,7 +18,7 @@ def time_contradictions(settings: Settings, procedure: Procedure) -> list[str]:
 
 
 def _contradictions(settings: Settings, procedure: Procedure) -> Iterator[tuple[tuple[str, str], str]]:
-    timing = Timing.of(settings, procedure.period, procedure.time_limit)
+    timing = Timing.of(settings, procedure)
     limits, lateness = settings.limits, timing.lateness
     if timing.time.overtaking > lateness:
         yield (

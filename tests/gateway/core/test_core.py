@@ -91,3 +91,16 @@ def test_decisions_are_those_of_a_slow_twin(
     assert sorted((d.to_json() for d in decisions), key=itemgetter("id")) == sorted(
         twin.decisions, key=itemgetter("id")
     )
+
+
+def test_a_stall_hides_no_episode_that_begins_with_held_values():
+    """Proved at once or every second, silence lets the same episodes begin and end."""
+    models, known = Models(channels_procedure("x@delta:0.1", time_limit=6)), []
+    for silences in (range(3, 60), [59]):
+        core, _ = new_core(
+            models, Bindings.single(["x@delta:0.1"], ["n0"]), lateness=0.0, grace=0.0, reopen_after=2.0
+        )
+        sent = [message("n0", 1e9 + i, 0.2, i, "x@delta:0.1", 1e9 + i) for i in range(3)]
+        known.append(core.take([*sent, *(clock_record(1e9 + silence) for silence in silences)]).decisions)
+    assert known[0] == known[1]
+    assert len(known[0]) == 7
