@@ -289,7 +289,7 @@ SHARE = Number(0, 1, min_open=True, max_open=True)
 MODEL = click.argument("model", type=OLD_FILE)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 TRUST = click.option(
-    "--trust", is_flag=True, help="Load a pickled River model; only from a source that you trust."
+    "--trust", is_flag=True, help="Load a pickled model of another library; only from a source that you trust."
 )
 REOPEN_AFTER = click.option(
     "--reopen-after",

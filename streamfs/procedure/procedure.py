@@ -290,7 +290,7 @@ class Procedure:
             Kinds of features besides those of the catalogue: the ``feature.kind`` of each plain Python feature
             that the model reads.
         trust : bool
-            Whether a pickled model of River or scikit-learn in it may be loaded: unpickling runs whatever code is
+            Whether a pickled model of another library in it may be loaded: unpickling runs whatever code is
             in the file.
         public_key : path, optional
             The Ed25519 key, a PEM file, by which the file must be signed; needs the extra ``sign``.

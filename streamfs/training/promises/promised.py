@@ -159,6 +159,9 @@ def _learners(classifier: object) -> tuple[str, ...]:
         return LEARNERS
     if isinstance(classifier, str) and classifier in NAMED:
         raise ValueError(f"classifier is {classifier!r}, expected one of {', '.join(LEARNERS)} besides a promise")
-    return (
-        classifier if isinstance(classifier, str) else getattr(classifier, "__name__", type(classifier).__name__),
-    )
+    return (classifier if isinstance(classifier, str) else _name_of(classifier),)
+
+
+def _name_of(given: object) -> str:
+    """Return the name of a function, or of an object's class."""
+    return str(getattr(given, "__name__", type(given).__name__))
