@@ -247,12 +247,14 @@ PARTS: Parts = {name: partial(simulated, name, nodes) for name, nodes in KINDS.i
 }
 
 
-def section() -> str:
-    """The figures as a section of the results."""
-    found = [figure for measure in PARTS.values() for figure in measure()]
-    return "\n\n".join(
-        ("## Promises, with the test drawn anew", __doc__.split("\n\n")[2], table(found), processor())
-    )
+def section(name: str) -> str:
+    """The figures of a part as a section of the results."""
+    head = f"## Promises, with the test drawn anew: {name}", f"`benchmarks/promise_redrawn.py {name}`."
+    return "\n\n".join((*head, __doc__.split("\n\n")[2], table(PARTS[name]()), processor()))
+
+
+SECTIONS = {f"promise_redrawn_{name}": partial(section, name) for name in PARTS}
+"""Each part is one of the results, since all of them take long."""
 
 
 if __name__ == "__main__":
