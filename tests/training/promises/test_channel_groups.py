@@ -138,9 +138,8 @@ class TestTraining:
     def kept(self, seed, select):
         names = ["min(x)", "max(x)", *(f"mean({column})" for column in self.NOISES)]
         search = SearchSettings(as_offered=True)
-        return train_promised(
-            self.streams(seed), self.PROMISE, features=names, search=search, select=select, n_jobs=1
-        )
+        options = {"search": search, "select": select, "classifier": "extra-trees", "n_jobs": 1}
+        return train_promised(self.streams(seed), self.PROMISE, features=names, **options)
 
     @pytest.mark.parametrize("select", [None, "streamrelief"])
     def test_a_feature_informative_only_with_another_of_its_channel_is_found_as_both_are_added(self, select):
