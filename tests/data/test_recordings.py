@@ -547,6 +547,8 @@ def test_a_column_has_one_unit(files, monkeypatch):
     for values in ({"°C": "unit", "°F": "unit"}, {"°C": "unit"}):
         with pytest.raises(DataError, match=r"x of .* is in °C and in °F, expected one unit"):
             StreamSet.read(path, values=values, labelled=False)
+    with pytest.raises(DataError, match=r"x of .* is '0 °C' in row 1, expected a number$"):  # numbers no readings
+        StreamSet.read(path, labelled=False)
 
 
 def test_a_file_in_another_encoding_is_refused_with_advice(tmp_path):

@@ -124,11 +124,11 @@ def words_of(cells: pl.Series) -> ColumnWords:
         texts = coded(texts, {units[0]: UNIT})
     is_number = texts.str.contains(_NUMBER)
     found = texts.filter(~is_number).unique(maintain_order=True).head(MOST_WORDS + 1).to_list()
-    return ColumnWords(found, bool(is_number.any()), units if len(units) == 1 else ())
+    return ColumnWords(found, bool(is_number.any()), units)
 
 
 def proposed_values(columns: Iterable[ColumnWords]) -> dict[str, float | str]:
-    """Return numbers for the words of some columns; empty if one has more than `MOST_WORDS`.
+    """Return numbers for the words of some columns; empty if one has more than `MOST_WORDS`, or several units.
 
     Of two common states the second is 1; others are numbered in the order of the alphabet. Words beside numbers,
     and those that say so, are missing; a word that follows the numbers of a column is a unit.
@@ -145,7 +145,7 @@ def proposed_values(columns: Iterable[ColumnWords]) -> dict[str, float | str]:
     states: dict[str, float | str] = {}
     others: dict[str, float | str] = {}
     for words, has_numbers, units in columns:
-        if len(words) > MOST_WORDS:
+        if len(words) > MOST_WORDS or len(units) > 1:
             return {}
         left_out = [word for word in words if has_numbers or word.lower() in NO_READING]
         kept = sorted({*words} - {*left_out})
