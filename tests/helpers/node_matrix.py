@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
-from helpers.random_models import any_forest, random_tree
+from helpers.random_models import any_forest, random_forest, random_tree
 
 import feature_extractors as fx
 from streamfs import Costs, Procedure, StreamSet
@@ -25,6 +25,8 @@ STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 SANITIZED = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 ZIG = (sys.executable, "-m", "ziglang", "cc")
 PRECISIONS = ("double", "float")
+SPLIT = 2
+"""The place of the model that is split, too."""
 
 
 class Way(NamedTuple):
@@ -51,14 +53,15 @@ WAYS = {
 
 
 def models():
-    """Return a tree and a forest over each kind of feature and report policy."""
+    """Return a tree and two forests over each kind of feature and report policy; the last can be split."""
     rng = np.random.default_rng(7)
     policies = ("delta:0.5", "flag:1", "quantised:0.3", "every:3", "mean:4")
     features = [fx.get(f"last(a@{policy})") for policy in policies]
     for kind in fx.KINDS:
         params = {p.name: 5.0 for p in kind.parameters if p.default is None}
         features.append(fx.Feature(kind, ("a", "b")[: kind.n_columns], params))
-    for classifier in random_tree(rng, len(features), n_tests=40), any_forest(rng, len(features)):
+    n = len(features)
+    for classifier in random_tree(rng, n, n_tests=40), any_forest(rng, n), random_forest(7, n):
         classes, costs = tuple("tuvwxyz"[: classifier.n_classes]), Costs(np.ones(len(features)))
         yield Procedure(tuple(features), classifier, classes, costs, 0.6, 60, 0.5)
 
@@ -76,9 +79,10 @@ def exported(folder):
             given = [folder / f"{place}.streamfs", *streams, "-o", out, "--precision", precision]
             main(["export", *map(str, given)])
             yield precision, out
-            split = folder / f"{place}_{precision}_split"
-            main(["export", *map(str, [given[0], *streams, "-o", split, *given[-2:], "--split", "values"])])
-            yield precision, split
+            if place == SPLIT:
+                split = folder / f"{place}_{precision}_split"
+                main(["export", *map(str, [given[0], *streams, "-o", split, *given[-2:], "--split", "crossings"])])
+                yield precision, split
 
 
 def lacks(*commands):
