@@ -13,6 +13,7 @@ import numpy as np
 from helpers.broker import Broker
 from helpers.compiled_c import exported_model, split_model
 
+import feature_extractors as fx
 from sensors_sim.deciding import ExportedModel
 from sensors_sim.fleet import Fleet
 from streamfs import StreamSet, train
@@ -75,28 +76,44 @@ def main(n_nodes):
         model = exported_model(Path(folder), procedure)
         mixed, decided = run(procedure, streams, dict.fromkeys(own, model))
         alone, _ = run(procedure, streams, {})
-    halves, split_streams = split(procedure), streams.take(range(0, len(streams), 2))
-    with tempfile.TemporaryDirectory() as folder:
-        sending = split_model(Path(folder), procedure, halves)
-        crossing, decided_split = run(halves.gateway, split_streams, dict.fromkeys(own, sending))
     lines = [f"{'':34}{'messages':>10}{'joules':>12}"]
-    for what, fleet, names in (
-        ("half that decides by itself", mixed, own),
-        ("the same, sending crossings", crossing, own),
-        ("the same, decided by the gateway", alone, own),
-        ("half that the gateway decides", mixed, others),
-    ):
-        accounts = [fleet.meter.account(name) for name in names]
-        joules = sum(each.joules for each in accounts)
-        lines.append(f"{what:34}{sum(each.messages for each in accounts):10}{joules:12.3g}")
+    lines += [
+        account("half that decides by itself", mixed, own),
+        account("the same, decided by the gateway", alone, own),
+        account("half that the gateway decides", mixed, others),
+    ]
     same = sum(decided.get(name) == offline[name] for name in others)
     same_own = sum(mixed.decided.get(name, "") == offline[name] for name in own)
-    same_split = sum(decided_split.get(name, "") == offline[name] for name in own)
     lines.append(
-        f"decided as offline: {same_own} of {len(own)} by themselves, {same_split} by crossings, "
-        f"{same} of {len(others)} by the gateway"
+        f"decided as offline: {same_own} of {len(own)} by themselves, {same} of {len(others)} by the gateway"
     )
-    print("\n".join(lines))  # noqa: T201 - a demo
+    print("\n".join([*lines, "", *crossings(streams)]))  # noqa: T201 - a demo
+
+
+def crossings(streams):
+    """Return the lines of a tree of one feature, which the nodes compute, and whose crossings they send."""
+    features = fx.catalogue(["level"], fx.ESSENTIAL)[1:]
+    options = {"classifier": "c45", "n_features": 1, "select": "streamrelief"}
+    pricing = Pricing(RADIO, max_silence=8.0)  # nodes that send nothing else show that time passes
+    tree = train(streams_of(200, seed=0), features=features, pricing=pricing, **options)
+    halves, offline = split(tree), {decision.stream: decision.label for decision in replay(tree, streams)}
+    with tempfile.TemporaryDirectory() as folder:
+        model = split_model(Path(folder), tree, halves)
+        sending, decided = run(halves.gateway, streams, dict.fromkeys(streams.names, model))
+    readings, _ = run(tree, streams, {})
+    same = sum(decided.get(name, "") == offline[name] for name in streams.names)
+    return [
+        account("a small tree, by crossings", sending, streams.names),
+        account("the same tree, by readings", readings, streams.names),
+        f"decided as offline: {same} of {len(streams)} by crossings",
+    ]
+
+
+def account(what, fleet, names):
+    """Return a line with the messages and joules of nodes."""
+    accounts = [fleet.meter.account(name) for name in names]
+    joules = sum(each.joules for each in accounts)
+    return f"{what:34}{sum(each.messages for each in accounts):10}{joules:12.3g}"
 
 
 if __name__ == "__main__":
