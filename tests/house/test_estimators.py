@@ -109,7 +109,7 @@ GOOD = {  # which of the tried values a parameter may be: of any estimator, or o
     "StreamClassifier.time_limit": [None, *WHOLE],
     "StreamClassifier.select": [None],
     "StreamClassifier.n_features": [None],
-    "StreamClassifier.model": [None],
+    "StreamClassifier.classifier": [None],
     "StreamClassifier.on_timeout": [],
     "StreamClassifier.period": [1.5, *WHOLE],
     "StreamClassifier.random_state": WHOLE,
