@@ -125,22 +125,20 @@ class EstimatorClassifier(PickledClassifier):
         rows = _finite(values)
         try:
             self.model.fit(rows, np.asarray(labels), **self._weights(sample_weight))
+            self._require_answers(rows[:2])
         except FAILURES as error:
             raise TrainingError(self._complaint(rows, error)) from error
-        self._require_answers(rows[:2])
         return self
 
     def _require_answers(self, rows: Array) -> None:
         """Raise a TrainingError unless the fitted model has all classes, and states numbers of each."""
-        name, found = type(self.model).__name__, getattr(self.model, "classes_", ())
+        found = getattr(self.model, "classes_", ())
         if sorted(map(str, found)) != sorted(self.classes):
-            raise TrainingError(
-                f"classes_ of {name} is {found!r}, expected {', '.join(self.classes)} in any order"
-            )
+            raise TrainingError(f"its classes_ is {found!r}, expected {', '.join(self.classes)} in any order")
         said = np.asarray(self.model.predict_proba(rows))
         if said.shape != (len(rows), self.n_classes):
             raise TrainingError(
-                f"predict_proba of {name} returns the shape {said.shape}, expected {(len(rows), self.n_classes)}"
+                f"its predict_proba returns the shape {said.shape}, expected {(len(rows), self.n_classes)}"
             )
 
     def probabilities(self, values: Array) -> Array:

@@ -7,6 +7,7 @@ from river.naive_bayes import GaussianNB
 from sklearn.linear_model import LogisticRegression
 
 from streamfs import Procedure, Promise, PromiseError, StreamSet, evaluate, train, train_promised
+from streamfs.errors import TrainingError
 from streamfs.training.promises import SearchSettings, recertify
 from streamfs.training.promises.split import TrainTestSplit
 
@@ -50,6 +51,12 @@ def test_what_learns_while_it_serves_ceases_when_it_is_certified():
 def test_what_cannot_be_fitted_is_refused_before_the_search():
     with pytest.raises(TypeError, match="classifier is a dict, expected a River classifier, or another with fit"):
         train_promised(recorded(0), Promise(0.8), classifier={}, **QUICK)
+    odd = Nearest()
+    odd.predict_proba = lambda X: np.ones(len(X))
+    with pytest.raises(
+        TrainingError, match=r"Nearest cannot be fitted: its predict_proba returns the shape \(2,\)"
+    ):
+        train(recorded(0), features=["mean(noise)"], classifier=odd)
     boosted = train_promised(recorded(0), Promise(0.8), classifier="boosting", **QUICK)
     with pytest.raises(PromiseError, match=r"accuracy 0\.8"):
         recertify(boosted, recorded(1, apart=0.3), retrain=False, n_jobs=1)
