@@ -34,7 +34,7 @@ def files(tmp_path_factory):
         "mean_absolute_difference(a.temperature, b.temperature)",
     ]
     train(pairs, features=features, select=None, pricing="cc2420").save(folder / "pairs.streamfs")
-    rooms = some_rooms(400 if IS_PATIENT else 80)  # few cannot keep a promise
+    rooms = some_rooms(240 if IS_PATIENT else 80)  # few cannot keep a promise
     rooms.write(folder / "rooms.csv")
     for name, streams in (("places", pairs), ("groups", rooms)):
         rows = [f"{each},{number % 12}" for number, each in enumerate(streams.names)]

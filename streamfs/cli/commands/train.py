@@ -53,7 +53,7 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
         "streamfs train pairs.csv -o nb.streamfs --river naive_bayes.GaussianNB",
         "streamfs train pairs.csv -o sure.streamfs --promise 0.8 --completeness 0.9",
         "streamfs train pairs.csv --explore front.csv --png front.png",
-        "streamfs train pairs.csv --explore front.csv --point 7 -o seventh.streamfs",
+        "streamfs train pairs.csv --explore front.csv --point 3 -o third.streamfs",
     )
 )
 @recordings()
