@@ -9,7 +9,7 @@ of all of Python. Times by the clock are those of this machine with whatever els
 
 - ``speed``: batches of 400 000 samples, on two cores and on one; and the same samples without Spark
 - ``rows``: the same, handed over row by row
-- ``peer``: one such batch by River in `applyInPandas`
+- ``peer``: the samples of a tenth of the streams in such a batch by River in `applyInPandas`
 - ``overhead``: batches of 2000 samples
 - ``state``: bytes of state a stream, compared with the arrays
 """
@@ -134,7 +134,7 @@ def rows() -> list[Figure]:
 
 
 def peer() -> list[Figure]:
-    with world(1, BATCH) as of:
+    with world(1, BATCH // 10, N_STREAMS // 10) as of:  # as many samples a stream, which is what counts
         river = [run("river", 2, of)]
     of_ours, of_river = (
         {which: per_million(each, which) for which in ("cpu", "wall")} for each in (ways()["packed", 2], river)

@@ -14,6 +14,7 @@ HOME = Path(pyspark.__file__).parent
 QUICK = "-XX:TieredStopAtLevel=1"
 PATIENCE = 300.0  # seconds for what is waited for
 PAUSE = 0.05  # seconds between two looks
+LAST = 4000  # characters of a log that are shown
 EXECUTOR = "CoarseGrainedExecutorBackend"
 
 
@@ -87,7 +88,9 @@ class Standalone:
 def begin(log, *words):
     """Start a command of streamfs, which writes into a file what it says."""
     with log.open("wb") as file:
-        return subprocess.Popen([sys.executable, "-m", "streamfs", *words], stdout=file, stderr=file)
+        process = subprocess.Popen([sys.executable, "-m", "streamfs", *words], stdout=file, stderr=file)
+    process.log = log
+    return process
 
 
 def commits(out):
@@ -100,7 +103,10 @@ def until(is_so, otherwise, process=None):
     deadline = time.monotonic() + PATIENCE
     while not is_so():
         assert time.monotonic() < deadline, otherwise
-        assert process is None or process.poll() is None, f"{otherwise}: the job has ended"
+        if process is not None and process.poll() is not None:
+            raise AssertionError(
+                f"{otherwise}: the job has ended: {process.log.read_text(errors='replace')[-LAST:]}"
+            )
         time.sleep(PAUSE)
 
 
