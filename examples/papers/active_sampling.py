@@ -218,7 +218,7 @@ def leads_over_draws(draws: Sequence[Mushrooms], options: argparse.Namespace) ->
         work = (
             delayed(lead_on)(*each, options) for each in zip(draws, [previous] * len(draws), seeds, strict=True)
         )
-        leads = np.array(Parallel(options.jobs)(work))
+        leads = np.array(Parallel(options.n_jobs)(work))
         found.append({"lead_of_draws": float(leads.mean()), "lead_of_draws_ci": half_interval(leads)})
     return found
 
@@ -297,10 +297,10 @@ def parse() -> argparse.Namespace:
     options.draws = N_OTHER_DRAWS
     if options.quick:
         options.runs, options.budget, options.draws = 10, 20, 2
-    least = {"runs": 2, "budget": 10, "mushrooms": 1000, "jobs": 1, "seed": 0}
+    least = {"runs": 2, "budget": 10, "mushrooms": 1000, "n_jobs": 1, "seed": 0}
     for name, number in least.items():
         if getattr(options, name) < number:
-            parser.error(f"--{name} is {getattr(options, name)}, expected at least {number}")
+            parser.error(f"--{name.replace('_', '-')} is {getattr(options, name)}, expected at least {number}")
     if options.budget > options.mushrooms:
         parser.error(f"--budget is {options.budget}, expected at most the {options.mushrooms} mushrooms")
     return options
