@@ -215,13 +215,13 @@ class World:
 
     def _records(self):
         """Return all records there were, if the disk has not lied about them."""
-        if self._faults.of("lie") and self._faults.of("power"):
-            return []
         records = self._burnt | self._found()
         return [records[end] for end in sorted(records)]
 
     def _found(self):
-        """Return the records in spool and log, by their ends."""
+        """Return the records in spool and log, by their ends; none if the disk may have lied about them."""
+        if self._faults.of("lie") and self._faults.of("power"):
+            return {}
         return records_in(self._folder / "spool") | records_in(log_folder(self._folder / "state"))
 
 
