@@ -142,6 +142,7 @@ class BoostingClassifier(ProbableClassifier):
             early_stopping=False,
             random_state=self.random_state,
         )
+        rows = np.where(np.isnan(rows).all(axis=0), 0.0, rows)  # scikit-learn needs a value in each column
         with threadpool_limits(1 if rows.size < _MANY else None, user_api="openmp"):
             fitted = boosting.fit(rows, labels, sample_weight=weights)
         before = np.zeros(n_classes)

@@ -33,7 +33,8 @@ def table(seed, n_classes, n_rows=300, n_features=4):
 @settings(max_examples=12)
 def test_probabilities_are_scikit_learns(seed, n_classes, max_leaves):
     X, y, weights = table(seed, n_classes)
-    ours = BoostingClassifier(12, 0.3, max_leaves, 5, random_state=seed).fit(X, y, weights)
+    missing = np.full((len(X), 1), NAN)  # a column without any value, which scikit-learn refuses
+    ours = BoostingClassifier(12, 0.3, max_leaves, 5, random_state=seed).fit(np.hstack([X, missing]), y, weights)
     peer = ScikitLearns(
         max_iter=12,
         learning_rate=0.3,
@@ -44,7 +45,7 @@ def test_probabilities_are_scikit_learns(seed, n_classes, max_leaves):
         random_state=seed,
     ).fit(X[weights > 0], y[weights > 0], weights[weights > 0])
     X[0] = NAN
-    assert_allclose(ours.predict_proba(X), peer.predict_proba(X), rtol=1e-9, atol=1e-12)
+    assert_allclose(ours.predict_proba(np.hstack([X, missing])), peer.predict_proba(X), rtol=1e-9, atol=1e-12)
 
 
 @given(seed=SEEDS, n_classes=st.integers(1, 7), n_trees=st.sampled_from([1, 4, 17]))

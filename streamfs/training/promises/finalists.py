@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import islice
+from math import inf
 from typing import NamedTuple
 
 from streamfs.training.held_out import Followed
@@ -33,7 +34,8 @@ def finalists(scores: Iterable[SubsetScore], always: Iterable[Subset]) -> tuple[
     The best of many subsets is flattered, the more so as a search uses small classifiers, and asks them at some
     ticks only.
     """
-    ordered = sorted(scores, key=lambda each: (-each.score, len(each.subset), each.subset))
+    possible = (each for each in scores if each.shortfall < inf)
+    ordered = sorted(possible, key=lambda each: (-each.score, len(each.subset), each.subset))
     kept = frozenset(tuple(sorted(subset)) for subset in always)
     best = islice(ordered, N_FINALISTS)
     return tuple(dict.fromkeys((*best, *(each for each in ordered if each.subset in kept))))

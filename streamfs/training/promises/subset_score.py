@@ -46,7 +46,8 @@ class SubsetScore:
 
     `chance` is the probability that a threshold is certified. `cost` is the mean cost of a stream that is then
     expected, or of a labelled one if no completeness is promised; infinite without a chance. `shortfall` is how
-    far the best threshold falls short of the promise, and `start` the tick before which nothing is decided.
+    far the best threshold falls short of the promise, infinite where no episode can begin, and `start` the tick
+    before which nothing is decided.
     """
 
     subset: Subset

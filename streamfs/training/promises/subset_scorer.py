@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 
+from feature_extractors.report import split_opening
 from streamfs.base.progress import Progress, quiet
 from streamfs.base.workers import workers
 from streamfs.errors import TrainingError
@@ -106,7 +107,14 @@ class SubsetScorer:
         """Return whether all is known from which the score follows."""
         return key in self.curves or (self.log is not None and self.log.find(self._names(key)) is not None)
 
+    def _opens(self, key: Subset) -> bool:
+        """Return whether an episode can begin: whether some channel is open at tick 1, if any is read."""
+        channels = {channel for feature in key for channel in self.held_out.table.features[feature].columns}
+        return not channels or any(split_opening(channel)[1] == 1 for channel in channels)
+
     def _score(self, key: Subset) -> SubsetScore:
+        if not self._opens(key):
+            return SubsetScore(key, 0.0, inf, inf)
         names = self._names(key)
         logged = None if self.log is None else self.log.find(names)
         if logged is not None:

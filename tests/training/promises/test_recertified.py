@@ -6,7 +6,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from streamfs import Promise, PromiseError, StreamSet, evaluate, train_promised
+import feature_extractors as fx
+from streamfs import C45Classifier, Costs, Procedure, Promise, PromiseError, StreamSet, evaluate, train_promised
 from streamfs.errors import DataError, ModelError, TrainingError
 from streamfs.evaluation.model_card import facts, markdown
 from streamfs.procedure.promise_monitor import monitor_of
@@ -52,6 +53,18 @@ def test_where_none_will_the_classifier_is_fitted_anew():
         recertify(trained(), recorded(2, **there), retrain=False, n_jobs=1)
     again = recertify(new, recorded(4, **there), n_jobs=1)
     assert [earlier["model"] for earlier in again.about["recertified"]] == [trained().digest, new.digest]
+
+
+def test_a_channel_is_open_at_first_though_others_suffice():
+    def place(seed):
+        streams, noise = recorded(seed, apart=4.0), np.random.default_rng(seed).normal(size=(120, 6, 1))
+        return StreamSet(np.concatenate([noise, streams.values], axis=2), streams.labels, ["early", "late"])
+
+    offered = ["mean(early)", "mean(late@from:3)"]
+    tree = C45Classifier().fit([[0.0, 0.0], [4.0, 4.0]], ["calm", "busy"]).tree_
+    both = Procedure([*map(fx.get, offered)], tree, ("busy", "calm"), Costs([1.0, 1.0]), 0.9, time_limit=6)
+    new = recertify(both, place(1), PROMISE, n_jobs=1)
+    assert [feature.name for feature in new.features] == offered
 
 
 def test_noise_is_refused():

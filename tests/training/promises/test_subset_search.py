@@ -63,7 +63,8 @@ class MadeUp:
     """Curves by a table of costs; if the cost is infinite, too few labels are right."""
 
     def __init__(self, n_features, cost):
-        self.table = SimpleNamespace(features=[SimpleNamespace(name=f"f{i}") for i in range(n_features)])
+        features = [SimpleNamespace(name=f"f{i}", columns=(f"x{i}",)) for i in range(n_features)]
+        self.table = SimpleNamespace(features=features)
         self.cost = cost
         self.asked = []
 
