@@ -91,7 +91,7 @@ def simulated(tmp_path, kind, values, reopen_after):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_history_promises_to_save_is_what_a_simulated_device_saves(tmp_path, kind):
-    for rest, hours in ((1, None), (1, 5.2), (2, 12.0), (4, 4.0), (8, 1.0), (8, 8.0)):
+    for rest, hours in ((1, None), (1, 1.0), (1, 5.2), (2, 12.0), (4, 4.0), (8, 1.0), (8, 5.2)):
         profile, reopen_after = profile_with(tmp_path, kind, rest), hours and 3600.0 * hours
         history, n_sent, n_decisions = simulated(tmp_path, kind, temperatures(25.0), reopen_after)
         streams = StreamSet(history[None, :, None], [""], ["temperature"], PERIOD)

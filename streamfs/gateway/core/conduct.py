@@ -517,6 +517,8 @@ class Conduct:
 
     def _answered(self, device: Device, quantity: str, number: int, refusal: str) -> None:
         setting = device.settings.get(quantity)
+        if setting is not None and setting.told is not None and setting.told.number == number:
+            setting = setting.told  # which it may be asked for again
         if setting is None or setting.number != number or setting.is_acknowledged or setting.refusal:
             return
         if refusal:
