@@ -5,7 +5,6 @@ from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from feature_extractors.base import Array
 from streamfs.relief.figure_1 import GREY
@@ -31,9 +30,10 @@ def label_points(axes: "Axes", x: Numbers, y: Numbers, names: Sequence[str]) -> 
     """
     x, y, names = _together(x, y, names)
     figure = axes.get_figure(root=True)
-    if isinstance(figure, Figure):
-        figure.draw_without_rendering()
-    scale = 72.0 / figure.dpi if figure is not None else 1.0
+    if figure is None:
+        raise ValueError("the axes are in no figure, expected some that can be drawn")
+    figure.draw_without_rendering()
+    scale = 72.0 / figure.dpi
     points = axes.transData.transform(np.column_stack([x, y])) * scale
     inside = np.array(axes.bbox.extents) * scale
     taken = [_box(point, _POINT, _POINT) for point in points]

@@ -43,7 +43,11 @@ def test_a_rewritten_model_is_loaded(rewritten):
         ("classes", [1, 2], "classes holds 1, expected a text"),
         ("classes", ["on", "on"], "class 'on' is there twice, expected each once"),
         ("classes", ["on", ""], "class 2 is '', expected a text that is not empty"),
-        ("classifier", "bush", "classifier is 'bush', expected one of tree, forest, boosting, river, neighbours"),
+        (
+            "classifier",
+            "bush",
+            "classifier is 'bush', expected one of tree, forest, boosting, river, river-frozen, neighbours, sklearn",
+        ),
         ("laplace", "yes", "laplace is 'yes', expected true or false"),
         ("confidence", "high", "confidence is 'high', expected a number"),
         ("time_limit", 2.5, "time_limit is 2.5, expected a whole number of ticks"),
