@@ -46,7 +46,7 @@ def test_a_rewritten_model_is_loaded(rewritten):
         (
             "classifier",
             "bush",
-            "classifier is 'bush', expected one of tree, forest, boosting, river, river-frozen, neighbours, sklearn",
+            "classifier is 'bush', expected one of tree, forest, boosting, river, river-frozen",
         ),
         ("laplace", "yes", "laplace is 'yes', expected true or false"),
         ("confidence", "high", "confidence is 'high', expected a number"),
