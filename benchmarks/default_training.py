@@ -69,10 +69,10 @@ def cost_based(streams: StreamSet) -> Callable[[FeatureTable], Classifier]:
 METHODS: Mapping[str, Callable[[StreamSet], Mapping[str, Any]]] = {
     DEFAULT: lambda _: {},
     "naive": lambda _: {"select": None},
-    "cost-based": lambda streams: {"select": None, "model": cost_based(streams)},
+    "cost-based": lambda streams: {"select": None, "classifier": cost_based(streams)},
     "literal": lambda _: {"select": "literal"},
     "StreamRelief": lambda _: {"select": "streamrelief"},
-    "forest": lambda _: {"select": None, "model": FOREST},
+    "forest": lambda _: {"select": None, "classifier": FOREST},
 }
 
 

@@ -177,15 +177,18 @@ def seeds_of(found: Sequence[Row]) -> list[int]:
 PATHS: Mapping[str, Options] = {
     "StreamRelief, C4.5": lambda _: {"select": "streamrelief"},
     "all features, C4.5": lambda _: {"select": None},
-    "all features, C4.5 by gain per cost": lambda streams: {"select": None, "model": cost_based(streams)},
-    "all features, scikit-learn's logistic regression": lambda _: {"select": None, "model": of_sklearn()},
-    "all features, River's softmax regression": lambda _: {"select": None, "model": of_river()},
-    "StreamRelief, River's naive Bayes": lambda _: {"select": "streamrelief", "model": naive_bayes.GaussianNB()},
-    "StreamRelief, query-sensitive neighbours": lambda _: {"select": "streamrelief", "model": "qsfs1"},
-    "channels, C4.5": lambda _: {"model": "c45"},
-    "channels, scikit-learn's logistic regression": lambda _: {"model": of_sklearn()},
-    "channels, River's softmax regression": lambda _: {"model": of_river()},
-    "channels, query-sensitive neighbours": lambda _: {"model": "qsfs1"},
+    "all features, C4.5 by gain per cost": lambda streams: {"select": None, "classifier": cost_based(streams)},
+    "all features, scikit-learn's logistic regression": lambda _: {"select": None, "classifier": of_sklearn()},
+    "all features, River's softmax regression": lambda _: {"select": None, "classifier": of_river()},
+    "StreamRelief, River's naive Bayes": lambda _: {
+        "select": "streamrelief",
+        "classifier": naive_bayes.GaussianNB(),
+    },
+    "StreamRelief, query-sensitive neighbours": lambda _: {"select": "streamrelief", "classifier": "qsfs1"},
+    "channels, C4.5": lambda _: {"classifier": "c45"},
+    "channels, scikit-learn's logistic regression": lambda _: {"classifier": of_sklearn()},
+    "channels, River's softmax regression": lambda _: {"classifier": of_river()},
+    "channels, query-sensitive neighbours": lambda _: {"classifier": "qsfs1"},
 }
 """What `train` is given beside its default: what selects, and what is fitted."""
 
