@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 if TYPE_CHECKING:
     from streamfs.data.streams import StreamSet
@@ -53,7 +52,9 @@ def split_files(
 
 def _expected(procedure: "Procedure", halves: "SplitProcedure", streams: "StreamSet") -> "list[ExpectedMessages]":
     """Return the readings of streams, and what is to be sent of them at each tick."""
-    from streamfs.data.derived import derive  # noqa: PLC0415 - help does not wait
+    import numpy as np  # noqa: PLC0415 - help does not wait
+
+    from streamfs.data.derived import derive  # noqa: PLC0415 - the same
     from streamfs.translation.model import columns_of  # noqa: PLC0415 - the same
     from streamfs.translation.self_test import ExpectedMessages  # noqa: PLC0415 - the same
 

@@ -173,7 +173,7 @@ def test_the_figure_of_a_front_draws_its_points_with_their_numbers(completeness,
     ]
     figure = plots.front_figure(points, "joules")
     cost, ticks, _ = figure.axes
-    assert cost.get_xlabel() == "cost of a stream (joules)"
+    assert cost.get_xlabel() == "J a stream"
     assert cost.collections[0].get_offsets().tolist() == [[2.0, 0.8], [5.0, 0.9]]
     assert ticks.collections[0].get_offsets().tolist() == [[3.0, 0.8], [4.0, 0.9]]
     assert cost.get_lines()[0].get_xydata().tolist() == [[2.0, 0.8], [5.0, 0.8], [5.0, 0.9]]

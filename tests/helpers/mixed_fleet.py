@@ -43,7 +43,7 @@ def law():
 def trained(n_pairs=60, seed=0):
     """A model of pairs at a tick a minute."""
     recorded = law().sample(n_pairs, 40, seed=seed)._replace(period=PERIOD)
-    return train(StreamSet(*recorded), seed=seed)
+    return train(StreamSet(*recorded), confidence=0.84, seed=seed)
 
 
 def run(procedure, folder, n_pairs, every=EVERY, seed=1):
