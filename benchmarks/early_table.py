@@ -162,5 +162,5 @@ By alpha, disturbed:
 
 {disturbed.by_alpha()}
 
-{table(targets(plain, disturbed))}
+{table(targets(plain, disturbed)) if OURS in plain.methods else ""}
 """
