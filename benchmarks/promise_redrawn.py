@@ -129,7 +129,7 @@ def prefixes_of(problem: PromiseProblem, unseen: StreamSet) -> list[tuple[Curve,
 
 
 def summaries(streams: StreamSet, length: int) -> Array:
-    """Return mean, spread, extremes, last value and change of each column over a prefix; 0 where none is known."""
+    """Return mean, spread, extremes, last value and change of each column over a prefix; 0 if it has no reading."""
     prefix = streams.values[:, :length]
     known = np.isfinite(prefix)
     filled = np.where(known, prefix, 0.0)

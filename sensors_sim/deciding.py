@@ -57,25 +57,18 @@ class ExportedModel:
 
 
 class SplitModel:
-    """The node's half of a split model, in double precision, compiled as a shared library on this machine.
+    """The node's half of a split model.
 
     Parameters
     ----------
-    library : Path
-        The library.
-    columns, channels : sequence of str
-        Those of the model, in its order.
-    n_bytes : int
-        Memory of a stream.
-    name : str
-        Prefix of what the model declares.
+    exported : ExportedModel
+        What computes the channels; it has no classes.
+    channels : sequence of str
+        Those of the gateway's half, in its order.
     """
 
-    def __init__(
-        self, library: Path, columns: Sequence[str], channels: Sequence[str], n_bytes: int, name: str = "model"
-    ) -> None:
-        self._exported = ExportedModel(library, columns, (), n_bytes, name)
-        self.columns, self.channels = self._exported.columns, tuple(channels)
+    def __init__(self, exported: ExportedModel, channels: Sequence[str]) -> None:
+        self._exported, self.columns, self.channels = exported, exported.columns, tuple(channels)
 
     def sent(self, readings: Array) -> dict[str, Array]:
         """Return what an episode sends of each channel at each tick, given readings of shape (n_ticks, n_columns).

@@ -23,8 +23,8 @@ class EarlyStreamClassifier(BaseEarlyClassifier):
     Parameters
     ----------
     classifier : StreamClassifier, optional
-        What is trained; by default one with nothing set. Its `on_timeout` must be ``"label"``. Its time limit, if
-        none is set, is where the shortest case of training ends, so that whole cases are labelled.
+        What is trained; by default one with nothing set. Its `on_timeout` must be ``"label"``. If it has no
+        time limit, that is the length of the shortest training case, so that each whole case gets a label.
 
     Attributes
     ----------

@@ -61,4 +61,6 @@ def split_model(folder, procedure, halves):
     """Return what a node computes of a split procedure, as simulated nodes run it."""
     sources = translate_sending(procedure, halves)
     compiled(folder, sources.body, sources.name, model_h=sources.header)
-    return SplitModel(folder / "model.so", columns_of(procedure), halves.channels, ram_of(sources, DOUBLE))
+    return SplitModel(
+        ExportedModel(folder / "model.so", columns_of(procedure), (), ram_of(sources, DOUBLE)), halves.channels
+    )

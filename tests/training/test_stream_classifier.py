@@ -45,9 +45,10 @@ def test_scikit_learns_checks_pass():
     """They give tables: of streams of one column, a row each."""
     classifier = StreamClassifier(features=["last(x0)", "mean(x0)"])
     found = check_estimator(classifier, on_skip=None, expected_failed_checks=EXEMPT)
-    assert {each["check_name"] for each in found if each["status"] == "xfail"} == set(EXEMPT)
-    for result in found:
-        assert result["status"] in {"passed", "skipped", "xfail"}, result["check_name"]
+    others = {each["check_name"]: each["status"] for each in found if each["status"] != "passed"}
+    assert others == dict.fromkeys(EXEMPT, "xfail") | {
+        "check_array_api_input": "skipped"
+    }  # it needs another SciPy
 
 
 def test_it_is_train_and_evaluate():

@@ -1,6 +1,7 @@
 """Where samples and records come from: Parquet files, a spool, or Kafka; they are divided as they are read."""
 
 import json
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -59,9 +60,9 @@ class _Reader(DataSourceStreamReader):
         for parcels in self.parcels(*partition.value):
             yield parcel_batch(parcels, keys, self.columns)
 
+    @abstractmethod
     def parcels(self, *part: Any) -> Iterator[Parcels]:
         """Yield parcels of a part; each kind of source reads its own."""
-        raise NotImplementedError
 
     def divided(self, records: Iterable[Record], first: int, source: int) -> Iterator[Parcels]:
         """Yield the parcels of records."""
