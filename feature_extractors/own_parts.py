@@ -14,6 +14,7 @@ GROUPS = (
     "streamfs.stopping",
     "streamfs.devices",
     "streamfs.codecs",
+    "streamfs.histories",
 )
 """Groups of entry points; names of ours are looked up first, and installed packages only for others."""
 

@@ -5,6 +5,9 @@ from typing import Any
 import lazy_loader
 
 from streamfs.base.optional import missing_extra
+from streamfs.data.recordings import histories
+
+histories.register("streamfs.cli.histories.gateway:kept", "streamfs.cli.histories.find:history")
 
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 

@@ -163,17 +163,11 @@ class Recordings:
         self, period: float | None = None, *, labelled: bool = True, count: bool = False
     ) -> "ReadStreams":
         """Read the streams with what their files say of times, and count those of each stream if asked."""
-        from streamfs.cli.histories.readings import readings_of  # noqa: PLC0415 - the same
-        from streamfs.data.recordings.layout import Layout  # noqa: PLC0415
-        from streamfs.data.stream_files import LONG, open_recording, read_tables, readings_table  # noqa: PLC0415
+        from streamfs.data.recordings.layout import Layout  # noqa: PLC0415 - help shall not wait for polars
+        from streamfs.data.stream_files import read_recording  # noqa: PLC0415
 
         fields = dict(self.layout) if period is None else {**self.layout, "period": period}
-        readings = readings_of(self.paths, fields.get("time_zone", "UTC"))
-        if readings is None:
-            layout = Layout(**fields, labelled=labelled)
-            return read_tables(open_recording(self.paths, layout), layout, count=count)
-        layout = Layout(**{"long": LONG, **fields}, labelled=labelled)
-        return read_tables([readings_table(readings, str(self))], layout, count=count)
+        return read_recording(self.paths, Layout(**fields, labelled=labelled), count=count)
 
 
 def recordings(

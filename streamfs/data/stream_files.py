@@ -14,6 +14,7 @@ from feature_extractors.base import Array
 from streamfs.data.recordings.cells import tabulate_rows
 from streamfs.data.recordings.frames import frame_table
 from streamfs.data.recordings.grid import Steps, count_times
+from streamfs.data.recordings.histories import readings_of
 from streamfs.data.recordings.labels import label
 from streamfs.data.recordings.layout import FOLDER, LABEL, RUNS, STREAM, TIME, Layout
 from streamfs.data.recordings.proposals import guess, recorded
@@ -59,15 +60,18 @@ class ReadStreams(NamedTuple):
     messages: Integers
 
 
-def read_recording(paths: str | Path | Iterable[str | Path], layout: Layout) -> ReadStreams:
-    """Read files, with their steps of time and the seconds at which streams begin."""
-    return read_tables(open_recording(paths, layout), layout)
-
-
-def open_recording(paths: str | Path | Iterable[str | Path], layout: Layout) -> list[Table]:
-    """Open files, but that of the labels."""
-    without = None if layout.labels in (None, FOLDER, RUNS) else Path(str(layout.labels))
-    return open_tables(paths, without)
+def read_recording(
+    paths: str | Path | Iterable[str | Path], layout: Layout, *, count: bool = False
+) -> ReadStreams:
+    """Read files or histories, with their steps of time and when streams begin; count times if asked."""
+    given = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    is_said = layout.long not in (None, LONG) or (layout.long is None and layout.names_columns)
+    readings = None if is_said else readings_of(given, layout.time_zone)
+    if readings is None:
+        without = None if layout.labels in (None, FOLDER, RUNS) else Path(str(layout.labels))
+        return read_tables(open_tables(given, without), layout, count=count)
+    table = frame_table(_long_table(readings))._replace(source=" ".join(map(str, given)))
+    return read_tables([table], layout if layout.long else replace(layout, long=LONG), count=count)
 
 
 def read_frame(frame: Any, layout: Layout) -> StreamArrays:
@@ -126,11 +130,6 @@ def _read(tables: Sequence[Table], layout: Layout, *, count: bool = False) -> Re
     values, grid = tabulate_rows(rows)
     arrays = StreamArrays(values, labels, list(rows.columns), grid.period, list(rows.streams), grid.lengths)
     return ReadStreams(arrays, grid.steps, grid.starts, messages)
-
-
-def readings_table(readings: Iterable[tuple[str, float, str, float]], source: str) -> Table:
-    """Return stream, time, sensor and value of each reading as a long table; its columns are those of `LONG`."""
-    return frame_table(_long_table(readings))._replace(source=source)
 
 
 def write_readings(readings: Iterable[tuple[str, float, str, float]], path: Path) -> int:

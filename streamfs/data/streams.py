@@ -399,7 +399,8 @@ class StreamSet:
         ----------
         paths : path or sequence of paths
             CSV and Parquet files (``.csv``, ``.csv.gz``, ``.parquet``), folders of such files, or patterns such as
-            ``runs/*.csv``. By default, they have the columns ``stream, time, label`` and the readings.
+            ``runs/*.csv``. By default, they have the columns ``stream, time, label`` and the readings. Or what a
+            gateway has kept, its state or its spool, or another system: see ``docs/recordings.md``.
         period : float, optional
             Seconds per tick; by default the smallest time step, or, if rows are resampled, the usual one.
         labelled : bool
@@ -416,6 +417,8 @@ class StreamSet:
             more than 2 GiB. Rows are counted from 1, after the header.
         TypeError
             If a layout has no such field.
+        LogError
+            If the log of a gateway is damaged, or has no records.
 
         Notes
         -----

@@ -410,7 +410,7 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
             {"time": "end", "columns": ("x",)},
         ),
         (
-            "entity_id,state,last_changed\nh,20,2026-11-22T16:00Z\nh,unavailable,2026-11-22T16:01Z\nh,21,2026-11-22T16:02Z\n",
+            "state,entity_id,last_changed\n20,h,2026-11-22T16:00Z\nunavailable,h,2026-11-22T16:01Z\n21,h,2026-11-22T16:02Z\n",
             {"stream": "entity_id", "time": "last_changed", "values": {"unavailable": "missing"}},
         ),
         ("time,x\n0,1\n0,2\n1,3\n1,4\n", {"period": 1.0, "resample": "last", "max_age": 2.0}),

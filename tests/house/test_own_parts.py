@@ -13,7 +13,7 @@ from helpers.procedures import labelled_streams
 
 import feature_extractors as fx
 from feature_extractors import own_parts
-from streamfs import Pricing, Procedure, evaluate, train
+from streamfs import Pricing, Procedure, StreamSet, evaluate, train
 from streamfs.errors import ModelError, PayloadError, SettingsError
 from streamfs.gateway.core.routes import Route
 from streamfs.gateway.messages import codecs
@@ -66,6 +66,8 @@ def test_each_part_is_known_by_its_name(streams, tmp_path):
     assert route.codec.decode(b"37 %", 5.0).value == 0.37
     with pytest.raises(PayloadError, match="expected a number and %"):
         route.codec.decode(b"dry", 5.0)
+    (tmp_path / "cellar.notes").write_text("n1 0 warmth 21\nn1 10 warmth 22\n", encoding="utf-8")
+    assert StreamSet.read(tmp_path / "cellar.notes", labelled=False).values.tolist() == [[[21.0], [22.0]]]
     with pytest.raises(ValueError, match="format 'percent' takes no value: it is a part of your own"):
         Route.of("meters/{node}/{channel}", "percent", value="x")
 

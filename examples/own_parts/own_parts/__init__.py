@@ -1,9 +1,10 @@
-"""A feature, a radio, a selector, a classifier, a stopping rule, a device and a codec of one's own, by name.
+"""A feature, a radio, a selector, a classifier, a stopping rule, a device, a codec and a history of one's own.
 
 pip install ./examples/own_parts
 streamfs train pairs.csv -o own.streamfs --feature 'middle(a.light)' --classifier nearest-mean
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,3 +104,14 @@ class Percent:
             return Reading(arrival, float(payload.decode().removesuffix("%")) / 100.0, None)
         except ValueError:
             raise PayloadError(f"payload is {payload[:20]!r}, expected a number and %", "number") from None
+
+
+def notes(path: Path, _time_zone: str) -> Iterator[tuple[str, float, str, float]] | None:
+    """Yield stream, seconds, sensor and value of the lines of a file ``*.notes``; None for another file."""
+    return map(noted, path.read_text(encoding="utf-8").splitlines()) if path.suffix == ".notes" else None
+
+
+def noted(line: str) -> tuple[str, float, str, float]:
+    """Read a line such as ``kitchen 10.5 warmth 21``."""
+    stream, time, sensor, value = line.split()
+    return stream, float(time), sensor, float(value)

@@ -61,7 +61,7 @@ def collect(
     """
     from streamfs.cli import console
     from streamfs.cli.histories.find import history
-    from streamfs.cli.histories.readings import gateway_readings
+    from streamfs.cli.histories.gateway import gateway_readings
     from streamfs.data.stream_files import write_readings
     from streamfs.gateway.settings.settings import read_settings
 

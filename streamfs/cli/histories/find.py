@@ -33,7 +33,7 @@ def history(path: Path, time_zone: str = "UTC", *, statistics: bool = False) -> 
         if file.read(len(DATABASE)) == DATABASE:
             return recorded_statistics(path) if statistics else recorded_states(path)
     with path.open(encoding="utf-8-sig", errors="replace") as file:
-        first = [line.strip() for line in islice(file, _SEEN)]
+        first = [line.strip() for line in islice(file, 1 if path.name.endswith(TABLES) else _SEEN)]
     return _of_text(path, first, time_zone)
 
 

@@ -146,6 +146,11 @@ class Layout:
         return self.values is not None and UNIT in self.values.values()
 
     @property
+    def names_columns(self) -> bool:
+        """Whether the column of the stream's name or of the time is said."""
+        return self.stream is not None or self.time != TIME
+
+    @property
     def time_columns(self) -> tuple[str, ...]:
         """The column of the time, or those that make it up."""
         return (self.time,) if isinstance(self.time, str) else tuple(self.time)

@@ -34,10 +34,7 @@ def _files(path: Path) -> Sequence[Path]:
     if path.is_dir():
         found = [file for file in path.rglob("*") if ending_of(file.name) in ENDINGS and _is_shown(file, path)]
         if not found:
-            makes_one = f"; of a gateway's state or spool, streamfs collect {path} -o FILE.parquet makes one"
-            raise DataError(
-                f"{path} has no file of a recording, {EXPECTED}{makes_one if any(path.rglob('*.log')) else ''}"
-            )
+            raise DataError(f"{path} has no file of a recording, {EXPECTED}")
         return sorted(found)
     if has_magic(str(path)) and not path.exists():
         found = [Path(each) for each in glob(str(path), recursive=True)]  # noqa: PTH207 - Path.glob needs a folder

@@ -1,38 +1,27 @@
-"""Histories that gateways and other systems have kept, as readings."""
+"""The history that a gateway has kept: its state or its spool, as readings."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamfs.cli.histories.find import history
-from streamfs.errors import DataError
-
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streamfs.gateway.collected import Collected
     from streamfs.gateway.settings.settings import Settings
 
 JOURNAL = "journal.sqlite"
 """File in a gateway's state."""
 
-Readings = Iterator[tuple[str, float, str, float]]
+
+def kept(path: Path, _time_zone: str) -> "Iterator[Collected] | None":
+    """Return the readings in a gateway's state or spool, as its log says they are read; None if it is neither."""
+    return gateway_readings(path, None, Counter())
 
 
-def readings_of(paths: Sequence[Path], time_zone: str = "UTC") -> Readings | None:
-    """Return the readings of some histories; None if these are tables, or not there."""
-    found = [gateway_readings(path, None, Counter()) or history(path, time_zone) for path in paths]
-    known = [readings for readings in found if readings is not None]
-    if not known:
-        return None
-    if len(known) < len(found):
-        table = paths[found.index(None)]
-        raise DataError(
-            f"{table} is a table of readings, and others of these files are histories: read each alone"
-        )
-    return chain.from_iterable(known)
-
-
-def gateway_readings(path: Path, settings: "Settings | None", left_out: Counter[str]) -> Readings | None:
+def gateway_readings(
+    path: Path, settings: "Settings | None", left_out: Counter[str]
+) -> "Iterator[Collected] | None":
     """Return the readings in a gateway's state, which its journal stands for, or spool; None if a path is neither.
 
     `settings` are those of the gateway; by default they are as its log and journal say, or else nodes publish to
