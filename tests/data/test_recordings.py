@@ -393,6 +393,9 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
             "Datum;x\n22.11.2026 16:30;1,5\n22.11.2026 16:31;2\n",
             {"time": "Datum", "time_format": "%d.%m.%Y %H:%M"},
         ),
+        ("time,x\n22-11-26 16:30,1\n22-11-26 16:31,2\n", {"time_format": "%d-%m-%y %H:%M"}),
+        ("time,x\n20261122163000,1\n20261122163100,2\n", {"time_format": "%Y%m%d%H%M%S"}),
+        ("time,x\n2026-11-22 16-30,1\n2026-11-22 16-31,2\n", {}),
         ("time,x\n11/22/2026 4:30 PM,1\n11/22/2026 4:31 PM,2\n", {"time_format": "%m/%d/%Y %I:%M %p"}),
         ("date,time,x\n2026-11-22,16:30:00,1\n2026-11-22,16:31:00,2\n", {"time": ("date", "time")}),
         (

@@ -16,6 +16,13 @@ _DAYS = (
     "%m-%d-%Y",
     "%d/%m/%y",
     "%m/%d/%y",
+    "%d-%m-%y",
+    "%m-%d-%y",
+    "%Y.%m.%d",
+    "%d %b %Y",
+    "%d-%b-%Y",
+    "%b %d, %Y",
+    "%d. %B %Y",
 )
 _HOURS = (
     " %H:%M:%S",
@@ -31,10 +38,12 @@ FORMS = (
     *(day + hour for day, hour in product((*_DAYS, "%Y-%m-%d"), _HOURS)),
     *(day + hour for day, hour in product(("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y"), (" %I:%M:%S %p", " %I:%M %p"))),
     "%a %b %d %H:%M:%S %Y",
-    "%d %b %Y %H:%M:%S",
-    "%b %d, %Y %H:%M:%S",
+    "%Y%m%d%H%M%S",
 )
 """Forms that are tried: the day before the month first, but not beside AM and PM."""
+
+_FIRST_YEAR = 1000
+"""Where years have two digits, they are not those of the first century."""
 
 
 def date_forms(cells: pl.Series) -> list[str]:
@@ -52,7 +61,8 @@ def date_forms(cells: pl.Series) -> list[str]:
         return []
     found = []
     for form in FORMS:
-        if dates_of(texts.head(1), form).null_count():
+        first = dates_of(texts.head(1), form).dt.year()[0]
+        if first is None or first < _FIRST_YEAR:
             continue
         dates = dates_of(texts, form)
         if not dates.null_count():

@@ -18,6 +18,12 @@ _HOURS = "%H", "%I", "%T", "%R", "%c", "%s", "%+"
 _DATE = r"^\d{4}-\d{2}-\d{2}|^\d{8}[T ]\d{2}"
 _SPELT_OFFSET = r"\s+(?:UTC|GMT|[+-]\d{2}(?::?\d{2})?)\s*$"  # as some write Z and +01:00
 _OFFSET = r"\d[T ].*(?:Z|[+-]\d{2}:?\d{2})\s*$"
+_COMPACT = r"^(?:19|20)\d{12}$"
+"""Dates without any mark between their parts, which are no seconds: 20261122163000."""
+
+_EXPECTED = (
+    "expected seconds, or a date such as 2005-11-27T09:30:00+01:00, or a time format such as '%d.%m.%Y %H:%M'"
+)
 
 
 def moments(rows: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
@@ -109,13 +115,25 @@ def _parsed(cells: pl.Series, layout: Layout, source: object, n_before: int) -> 
     try:
         dates = dates_of(cells, style, "UTC" if has_offset else None)
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"{cells.name} of {source} cannot be read: {str(error).partition(chr(10))[0]}") from error
-    wrong = (dates.is_null() & cells.is_not_null()).arg_true()
-    if len(wrong):
-        expected = f"a date like {style}" if style else "a date like those before it"
-        row = n_before + wrong[0] + 1
-        raise LayoutError(f"{cells.name} of {source} is {cells[wrong[0]]!r} in row {row}, expected {expected}")
+        _refuse(cells, cells.is_not_null(), source, n_before, _EXPECTED, error)
+        raise
+    expected = f"expected a date like {style}" if style else "expected a date like those before it"
+    _refuse(cells, dates.is_null() & cells.is_not_null(), source, n_before, expected)
     return dates
+
+
+def _refuse(
+    cells: pl.Series,
+    wrong: pl.Series,
+    source: object,
+    n_before: int,
+    expected: str,
+    error: Exception | None = None,
+) -> None:
+    """Refuse the first of the cells that are wrong, if there is one."""
+    for at in wrong.arg_true().head(1):
+        what = f"{cells.name} of {source} is {cells[at]!r} in row {n_before + at + 1}"
+        raise LayoutError(f"{what}, {expected}") from error
 
 
 def dates_of(texts: pl.Series, style: str | None, zone: str | None = None) -> pl.Series:
@@ -127,12 +145,14 @@ def dates_of(texts: pl.Series, style: str | None, zone: str | None = None) -> pl
 
 def _numbers(cells: pl.Series, layout: Layout, source: object, n_before: int, decimal: str) -> Array:
     """Return times that are numbers; say what else they may be if they are not."""
+    if cells.dtype == pl.String and layout.time_format is None:
+        _refuse(cells, cells.str.contains(_COMPACT), source, n_before, _EXPECTED)
     try:
         return numbers_of(cells, source, n_before, decimal)
     except DataError as error:
         wanted = "a number" if cells.dtype == pl.String else "numbers"
-        hint = "" if layout.time_format in UNITS else ", or a date such as 2005-11-27T09:30:00+01:00"
-        raise LayoutError(str(error).replace(f"expected {wanted}", f"expected seconds{hint}")) from error
+        expected = "expected seconds" if layout.time_format in UNITS else _EXPECTED
+        raise LayoutError(str(error).replace(f"expected {wanted}", expected)) from error
 
 
 def _placed(cells: pl.Series, layout: Layout, source: object) -> pl.Series:
