@@ -50,8 +50,9 @@ class InputSource(OptionSection):
     fields: Annotated[
         Mapping[str, str],
         Option(
-            "For payloads with several values: the path of each value, and its channel. If the topic has "
-            "`{channel}`: the names there, and their channels"
+            "For payloads with several values: the path of each value, and its channel; of several paths with "
+            "bars between, the first that leads to a value counts. If the topic has `{channel}`: the names there, "
+            "and their channels"
         ),
     ] = field(default_factory=dict)
     values: Annotated[

@@ -22,39 +22,46 @@ def load_json(payload: bytes) -> Any:
 class Paths:
     """Dotted paths into nested objects, where null is nothing.
 
-    ``*`` is the first name from which the path leads on to something, ``*!ESP32`` the first but that one.
+    ``*`` is the first name from which the path leads on to something, ``*!ESP32`` the first but that one. Of
+    several paths with bars between, the first that leads to something counts.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._parts = tuple((text, tuple(text.split("."))) for text in texts)
-        for text, parts in self._parts:
-            if not all(parts):
+        self._paths = tuple((text, [tuple(path.split(".")) for path in text.split("|")]) for text in texts)
+        for text, paths in self._paths:
+            if not all(map(all, paths)):
                 raise ValueError(f"path is {text!r}, expected names with dots between them")
 
     def found(self, document: dict[str, Any]) -> dict[str, Any]:
         """Return the values that exist, by path; raise a PayloadError if a path leads through a non-object."""
         values = {}
-        for text, parts in self._parts:
-            value: Any = document
-            for place, part in enumerate(parts):
-                if value is None and place:
-                    value = _NOWHERE
-                    break
-                if type(value) is not dict:
-                    raise PayloadError(f"{text} leads through {shown(value)}, expected an object")
-                if part == "*" or part.startswith("*!"):
-                    value = _somewhere(value, parts[place + 1 :], part[2:])
-                    break
-                if part not in value:
-                    value = _NOWHERE
-                    break
-                value = value[part]
-            if value is not _NOWHERE:
-                values[text] = value
+        for text, paths in self._paths:
+            for parts in paths:
+                value = _at(document, parts, text)
+                if value is not _NOWHERE:
+                    values[text] = value
+                    if value is not None:
+                        break
         return values
 
 
 _NOWHERE = object()
+
+
+def _at(document: dict[str, Any], parts: tuple[str, ...], text: str) -> Any:
+    """Return the value at a path, `_NOWHERE` if there is none; raise a PayloadError as `Paths.found`."""
+    value: Any = document
+    for place, part in enumerate(parts):
+        if value is None and place:
+            return _NOWHERE
+        if type(value) is not dict:
+            raise PayloadError(f"{text} leads through {shown(value)}, expected an object")
+        if part == "*" or part.startswith("*!"):
+            return _somewhere(value, parts[place + 1 :], part[2:])
+        if part not in value:
+            return _NOWHERE
+        value = value[part]
+    return value
 
 
 def _somewhere(document: dict[str, Any], parts: tuple[str, ...], left_out: str) -> Any:

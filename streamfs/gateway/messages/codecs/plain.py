@@ -66,7 +66,7 @@ class PlainCodec:
         self._is_any = time_unit == "any"
         self._step = clock("s" if time_unit in ("iso", "any") else time_unit)
         self._max_samples = max_samples
-        is_nested = any("." in path for path in (*self._values, *self._times, self._sequence))
+        is_nested = any("." in path or "|" in path for path in (*self._values, *self._times, self._sequence))
         wanted = (*self._values, *self._times, self._start, "dt", self._sequence)
         self._paths = Paths(dict.fromkeys(wanted)) if is_nested else None
 
