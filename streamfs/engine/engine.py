@@ -182,6 +182,11 @@ class Engine:
         ticks = self._table.streams["tick"][rows]
         return self._table.streams["start"][rows] + (ticks - 1) * self.procedure.period
 
+    def is_waiting(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Return which streams wait for their episode to begin."""
+        waiting: npt.NDArray[np.bool_] = self._table.status[rows] == WAITING
+        return waiting
+
     def is_decided(self, stream: str) -> bool:
         """Return whether the stream's episode has ended."""
         row = self._registry.row_of.get(stream)

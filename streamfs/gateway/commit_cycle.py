@@ -53,6 +53,7 @@ class CommitCycle:
         self._view = view
         self._batch = CommitBatch(commits if store.keeps else _IMMEDIATELY)
         self._submitted_since: float | None = None  # arrival of the oldest effects that are being committed
+        self._submitted_at = -inf  # when the last batch was
         self._is_committing = False
 
     @property
@@ -92,9 +93,12 @@ class CommitCycle:
             self._release_done()
         self.outbox.pump()
 
-    def commit_concluded(self) -> None:
-        """Commit the batch now if publications were concluded, so that the store forgets them."""
-        if self.outbox.has_concluded and self._may_commit:
+    def commit_concluded(self, rest: float) -> None:
+        """Commit the batch if publications were concluded, so that the store forgets them, or let it wait.
+
+        As long as there are commits, at most `rest` seconds apart, the next one will do.
+        """
+        if self.outbox.has_concluded and self._may_commit and monotonic() >= self._submitted_at + rest:
             self._submit()
 
     def flush(self, deadline: float) -> None:
@@ -126,7 +130,7 @@ class CommitCycle:
         return not self._is_committing and (not len(self.outbox) or not self._transport.is_connected)
 
     def _submit(self) -> None:
-        self._submitted_since = self._batch.oldest
+        self._submitted_since, self._submitted_at = self._batch.oldest, monotonic()
         self._is_committing = True
         confirmed = self.outbox.take_concluded()
         self._store.submit(self._batch.commit(confirmed, self.core.to_state, self.core.marks))

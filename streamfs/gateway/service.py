@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_ASKING = 1.0  # seconds from one question, whether there is silence, to the next, or a tick if that is longer
+_REST = 1.0  # seconds from one question, whether there is silence, to the next, or a tick if that is longer
 _POLL = 0.05  # seconds that the loop waits for a message at most
 _END = 2.8  # seconds for finishing, except for ...
 _GOODBYE = 0.8  # ... a commit in progress, and disconnecting: seconds for each
@@ -183,7 +183,8 @@ class Gateway:
         self._announcer = Announcer(self._options, homeassistant)
         self._clock = transport.clock
         self._clock.start_after(self._core.joiner.latest)
-        self._ask_at = 0.0  # monotonic time of the next question whether there is silence
+        self._ask_at = 0.0  # monotonic time of the next question whether there is silence, and ...
+        self._pass_at = monotonic() + self._rest  # ... of its next record, at the earliest
         self._notes = LogNotes()
         self._left_out = LeftOutNotes(self._core.left_out())
         self._statistics = self._new_statistics()
@@ -394,16 +395,27 @@ class Gateway:
             topic, payload = self._asked.get()
             self._take([Record(MESSAGE, self._clock.now(), topic, payload)], 0)
 
+    @property
+    def _rest(self) -> float:
+        """Seconds in which a gateway without messages has no more than one question, record and commit."""
+        return max(self._core.joiner.timing.period, _REST)
+
     def _let_time_pass(self) -> None:
         """Record silence that is proved, while what it leads to can be stored."""
         silence = self._transport.silence
-        if silence > self._core.joiner.silence and self._store.is_storing and self._core.waits_for_time:
+        if (
+            monotonic() >= self._pass_at
+            and silence > self._core.joiner.silence
+            and self._store.is_storing
+            and self._core.waits_for_time
+        ):
+            self._pass_at = monotonic() + self._rest
             self._take([clock_record(silence)], 0)
 
     def _ask_for_silence(self) -> None:
-        """Have silence proved, if it matters, at most once a tick and once a second."""
+        """Have silence proved, if it matters."""
         if monotonic() >= self._ask_at:
-            self._ask_at = monotonic() + max(self._core.joiner.timing.period, _ASKING)
+            self._ask_at = monotonic() + self._rest
             if self.lease is not None or self._core.waits_for_time:  # a look at every stream
                 self._transport.prove_silence()
 
@@ -502,7 +514,7 @@ class Gateway:
         self._notes.update(counters)
         self._statistics_due = self.turned + _STATISTICS
         self._cycle.outbox.add_passing(self._announcer.news(self._core.roster.streams))
-        self._cycle.commit_concluded()
+        self._cycle.commit_concluded(2 * self._rest)
 
     def _suggest(self, topic: str) -> str:
         """Return what could be done about a topic that feeds no stream."""

@@ -2,15 +2,21 @@
 
 import ast
 from collections import Counter
+from itertools import pairwise
 
+import orjson
 import pytest
+import simulated_broker
 from campaign import Report, campaign, simulator, smallest
+from fault import Fault
 from ledger import next_seed, note, noted
 from planted import BUGS, ROOT
 from planted import GATEWAY as FILES
-from scenario import draw
-from world import run
+from scenario import LATENESS, WALL, Scenario, Sent, draw
+from world import World, run, seams
 
+from streamfs.gateway.core.records import CLOCK, START
+from streamfs.gateway.storage.committer import Committer
 from streamfs.gateway.storage.log import Log
 
 GATEWAY = ROOT / FILES
@@ -52,6 +58,31 @@ def test_a_campaign_goes_on_where_its_ledger_ends(tmp_path):
         note(ledger, "these", report)
     assert [*noted(ledger)] == [("these", report) for report in reports]
     assert next_seed(ledger) == 10
+
+
+def test_without_messages_a_gateway_commits_at_most_once_a_second(tmp_path, monkeypatch):
+    """Also at the first start, whatever the broker confirms meanwhile, and where two answers come at once."""
+    faults = Fault("lag", 6.0, 9.0, 0.45), Fault("stall", 12.0, 14.5), Fault("lag", 18.0, 19.0, 0.9)
+    reading = Sent(3.0, "sensors/n0/x", orjson.dumps({"t": WALL + 3, "v": 0.25}), 1)
+    commits = {"messages": 9, "seconds": 0.02, "snapshot_seconds": 1e9, "segment_bytes": 9000, "max_queue": 9}
+    options = {"lateness": LATENESS, "grace": None, "reopen_after": None}
+    scenario = Scenario(0, "alone", options, commits, 20, (reading,), faults, is_mirrored=False)
+    times, committed, submit = [], set(), Committer.submit
+
+    def note(committer, commit):
+        if commit.n_messages == 0 and world.timeline.now < scenario.end:
+            times.append(world.timeline.now)
+            committed.update(record.kind for record in commit.records)
+            committed.update("confirmed" for _ in commit.entry.confirmed)
+        submit(committer, commit)
+
+    monkeypatch.setattr(Committer, "submit", note)
+    monkeypatch.setattr(simulated_broker, "LONGEST", 0.0)  # it looks as often as a real one
+    world = World(scenario, tmp_path)
+    with seams(world):
+        world.run()
+    assert committed == {START, CLOCK, "confirmed"}
+    assert min(after - before for before, after in pairwise(times)) >= 1.0
 
 
 def test_every_clock_of_the_gateway_is_simulated():

@@ -84,10 +84,11 @@ class Episodes:
                 self._let_rest(model, stream)
 
     def _parts(self, entries: Entries) -> Iterable[Entries]:
-        """Cut entries so that no stream occurs twice, if what one requests may concern another's next tick."""
+        """Cut entries, if what one stream requests may concern another's next tick."""
         if len(entries) == 1 or not any(model.engine.varies for model in self.roster.models):
             return (entries,)
-        return _without_repetition(entries)
+        idle = np.logical_or.reduce([model.cannot_begin(entries) for model in self.roster.models])
+        return _without_repetition(entries, idle)
 
     def _work_off(self, entries: Entries) -> None:
         settling: Settling = []
@@ -218,12 +219,15 @@ def _in_time(decision: Decision, shift: float) -> Decision:
     return replace(decision, time=decision.time - float(shift)) if shift else decision
 
 
-def _without_repetition(entries: Entries) -> Iterator[Entries]:
-    """Cut entries so that no stream occurs twice in a part."""
-    start, seen = 0, set[int]()
-    for place, stream in enumerate(entries.ticks["stream"].tolist()):
-        if stream in seen:
+def _without_repetition(entries: Entries, idle: npt.NDArray[np.bool_]) -> Iterator[Entries]:
+    """Cut entries so that no stream occurs twice in a part, apart from idle ticks before its first other one."""
+    start, seen, begun = 0, dict[int, bool](), set[int]()
+    for place, (stream, is_blank) in enumerate(zip(entries.ticks["stream"].tolist(), idle.tolist(), strict=True)):
+        is_idle = is_blank and stream not in begun
+        if stream in seen and not (is_idle and seen[stream]):
             yield entries[start:place]
-            start, seen = place, set()
-        seen.add(stream)
+            start, seen = place, {}
+        seen[stream] = is_idle
+        if not is_idle:
+            begun.add(stream)
     yield entries[start:]

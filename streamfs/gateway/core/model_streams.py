@@ -108,6 +108,12 @@ class ModelStreams:
         """The joiner's numbers of the model's channels."""
         return self._joiner.columns_of(self.procedure.channels)
 
+    @cached_property
+    def _first_columns(self) -> Integers:
+        """Those of the channels that are open at the first tick."""
+        columns: Integers = self.columns[np.array(self.procedure.openings) == 1]
+        return columns
+
     def number(self, stream: str) -> int:
         """Return the joiner's number of a stream."""
         return int(self._numbers[self.engine.row(stream)])
@@ -186,6 +192,13 @@ class ModelStreams:
     def renumber(self, before: int, after: int) -> None:
         """Follow the slots' new numbers after the number of channels has changed."""
         self._slots = (self._slots // before * after + self._slots % before).astype(np.int32)
+
+    def cannot_begin(self, entries: Entries) -> npt.NDArray[np.bool_]:
+        """Return which entries are of streams that wait for their episode, and lack what it begins with."""
+        rows = self._reserve_rows()[entries.ticks["stream"]]
+        idle: npt.NDArray[np.bool_] = (rows != NONE) & np.isnan(entries.values[:, self._first_columns]).any(axis=1)
+        idle[idle] = self.engine.is_waiting(rows[idle])
+        return idle
 
     def choose(self, entries: Entries, places: Integers) -> Chosen:
         """Return what the model's undecided streams show at those of the places that are theirs."""
