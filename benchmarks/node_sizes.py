@@ -29,12 +29,13 @@ sys.path[1:1] = [str(ROOT), str(ROOT / "tests")]
 from helpers.random_models import boosted, random_forest, random_tree  # noqa: E402
 
 import feature_extractors as fx  # noqa: E402
+from feature_extractors.report import SENDS  # noqa: E402
 from streamfs import Costs, Procedure  # noqa: E402
 from streamfs.base.optional import load_optional  # noqa: E402
 from streamfs.classifiers import Calibration  # noqa: E402
 from streamfs.errors import StreamfsError  # noqa: E402
 from streamfs.procedure import TickThresholds  # noqa: E402
-from streamfs.procedure.split import SENDS, split  # noqa: E402
+from streamfs.procedure.split import split  # noqa: E402
 from streamfs.translation import on_node  # noqa: E402
 from streamfs.translation.estimate import terms_of  # noqa: E402
 from streamfs.translation.model import translate  # noqa: E402

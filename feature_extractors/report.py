@@ -11,6 +11,12 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
+CROSSINGS = "crossings"
+"""Begins the name of a column that counts the levels which a feature is above: ``crossings(mean(light))``."""
+
+READINGS, SENDS = "readings", ("values", CROSSINGS)
+"""What nodes send: readings; or of features, each value, or that it has crossed a threshold of the classifier."""
+
 _OPENING = "@from:"
 _LONGEST = 2**53  # ticks of silence that are counted exactly
 

@@ -1,6 +1,6 @@
 """Trees and forests that read how many of their thresholds a feature is above, in place of its value."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -9,6 +9,7 @@ import numpy as np
 from streamfs.classifiers._evaluate import Array
 
 if TYPE_CHECKING:
+    from feature_extractors.base import Feature
     from streamfs.classifiers.classifier import Classifier
     from streamfs.classifiers.forest import Forest
     from streamfs.classifiers.tree import Tree
@@ -39,3 +40,13 @@ def counted(classifier: Tests, features: Collection[int]) -> CountedThresholds:
         levels[feature] = np.unique(classifier.threshold[tests])
         thresholds[tests] = np.searchsorted(levels[feature], classifier.threshold[tests])
     return CountedThresholds(levels, replace(classifier, threshold=thresholds))
+
+
+def levels_of(classifier: "Classifier", features: "Mapping[int, Feature]") -> list[Array]:
+    """Return the thresholds of features by their places, none of those that read no column.
+
+    Raise a TranslationError if the classifier reads one of them otherwise than by thresholds.
+    """
+    read = {place: feature.name for place, feature in features.items() if feature.columns}
+    levels = classifier.counting(read).levels
+    return [levels.get(place, np.zeros(0)) for place in features]

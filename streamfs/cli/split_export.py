@@ -63,8 +63,5 @@ def _expected(procedure: "Procedure", halves: "SplitProcedure", streams: "Stream
     sent = np.stack(list(derived.sent_through(halves.channels, procedure.max_silence)), axis=-1)
     expected = []
     for place, length in enumerate(streams.lengths.tolist()):
-        messages = np.full((length, len(halves.channels)), np.nan)
-        n_open = int(derived.lengths[place])
-        messages[length - n_open :] = sent[place, :n_open]
-        expected.append(ExpectedMessages(streams.values[place, :length, order].T, messages))
+        expected.append(ExpectedMessages(streams.values[place, :length, order].T, sent[place, :length]))
     return expected

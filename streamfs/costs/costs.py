@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array, Feature, channels_of
-from feature_extractors.report import quantity_of, split_channel
+from feature_extractors.catalogue import get
+from feature_extractors.report import CROSSINGS, quantity_of, split_channel
 from feature_extractors.spelling import nearest
 from streamfs.costs.energy import Profile
 from streamfs.errors import DataError
@@ -147,8 +148,23 @@ class Costs:
 
 
 def price_of(column: str, prices: Mapping[str, float] | None) -> float:
-    """Return the price of a message of a column, as a multiple of its energy: that of its quantity, or 1."""
-    return 1.0 if prices is None else prices.get(quantity_of(column), 1.0)
+    """Return the price of a message of a column, as a multiple of its energy: that of its quantity, or 1.
+
+    Of a column that a node computes it is that of the dearest quantity which it reads.
+    """
+    if not prices:
+        return 1.0
+    return max(prices.get(quantity_of(read), 1.0) for read in _read_by(column))
+
+
+def _read_by(column: str) -> list[str]:
+    """Return the columns of which a node computes a column; itself if it is a reading."""
+    counted, mark, computed = column.partition(f"{CROSSINGS}(")
+    try:
+        read = get(computed.removesuffix(")") if mark and not counted else column).columns
+    except ValueError:
+        return [column]
+    return [split_channel(channel)[0] for channel in read] or [column]
 
 
 def _messages_a_tick(streams: "StreamSet", channel: str, sent: Array, prices: Mapping[str, float] | None) -> float:

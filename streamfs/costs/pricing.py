@@ -7,11 +7,14 @@ from math import isfinite
 import numpy as np
 
 from feature_extractors.base import Feature, channels_of
+from feature_extractors.report import SENDS
 from streamfs.costs.costs import Costs, check_prices
 from streamfs.costs.energy import Profile
 from streamfs.costs.radio_profiles import profile
 from streamfs.costs.rates import AWAKE, Rates
-from streamfs.costs.spending import FeatureSpending, MessageSpending, Spending
+from streamfs.costs.spending import FeatureSpending, Levels, MessageSpending, Spending
+from streamfs.costs.split_spending import SplitSpending
+from streamfs.data.feature_table import FeatureTable, tabulate
 from streamfs.data.streams import Integers, StreamSet
 
 
@@ -36,11 +39,15 @@ class Pricing:
     awake : float
         Seconds for which a radio is awake at each tick until a decision, besides its messages. Waiting costs
         nothing if the profile counts messages.
+    sends : {"crossings", "values"}, optional
+        What nodes send that compute the features, as of `streamfs.procedure.split.split`: each new value of a
+        feature, or that it has crossed a threshold of the classifier. By default they send readings.
 
     Raises
     ------
     ValueError
-        If there is no profile of that name, or `awake` is negative or not finite.
+        If there is no profile of that name, `awake` is negative or not finite, or `sends` is another word or
+        stands beside costs of your own.
 
     Examples
     --------
@@ -55,11 +62,20 @@ class Pricing:
     b: float = 1.0
     own: Mapping[str, tuple[float, float]] | None = None
     awake: float = field(default=AWAKE, repr=False)
+    sends: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not (isfinite(self.awake) and self.awake >= 0):
             raise ValueError(f"awake is {self.awake}, expected seconds, at least 0")
+        if self.sends is not None and (self.sends not in SENDS or self.own is not None):
+            beside = " besides costs of your own" if self.own is not None else f", expected {' or '.join(SENDS)}"
+            raise ValueError(f"sends is {self.sends!r}{beside}")
         object.__setattr__(self, "profile", self.radio)
+
+    @property
+    def shares_channels(self) -> bool:
+        """Whether features that read a channel share its cost."""
+        return self.own is None and self.sends is None
 
     @property
     def radio(self) -> Profile:
@@ -70,8 +86,21 @@ class Pricing:
         """Return what nodes pay, given the seconds of a tick."""
         return Rates.of(self.radio, period, self.awake).times(self.a)
 
-    def costs(self, streams: StreamSet, features: Sequence[Feature], *, shared: bool = False) -> Costs:
-        """Return the costs of features for equation 1; features that read a channel may share its cost."""
+    def costs(
+        self,
+        streams: StreamSet,
+        features: Sequence[Feature],
+        *,
+        shared: bool = False,
+        levels: Levels | None = None,
+    ) -> Costs:
+        """Return the costs of features for equation 1; features that read a channel may share its cost.
+
+        `levels` are the thresholds that features may cross, where nodes send that.
+        """
+        if self.sends is not None:
+            rates, table = Rates.of(self.radio, streams.period), tabulate(streams, features, self.max_silence)
+            return Costs(self._split(streams, table, self.sends, rates).each(features, levels), a=self.a, b=self.b)
         if self.own is not None:
             pairs = np.array([self.own.get(feature.name, (0.0, 0.0)) for feature in features])
             return Costs(pairs[:, 0], pairs[:, 1], self.a, self.b)
@@ -87,12 +116,26 @@ class Pricing:
         )
 
     def spending(self, streams: StreamSet, features: Sequence[Feature], lengths: Integers) -> Spending:
-        """Return what streams with episodes of these lengths have cost by each tick: what is paid."""
+        """Return what streams with episodes of these lengths have cost by each tick: what is paid for readings."""
+        if self.sends is not None:
+            raise ValueError(
+                f"sends is {self.sends!r}, expected None: only promises are searched by what is split"
+            )
         if self.own is not None:
             return FeatureSpending(features, self.costs(streams, features), lengths, streams.n_ticks)
         check_prices(streams, self.prices)
         rates, channels = self.rates(streams.period), channels_of(features)
         return MessageSpending(streams, channels, lengths, rates, self.max_silence, self.prices)
+
+    def spending_of(self, streams: StreamSet, table: FeatureTable) -> Spending:
+        """Return what streams have cost by each tick, given the table of features at all of their ticks."""
+        if self.sends is None:
+            return self.spending(streams, table.features, table.lengths)
+        return self._split(streams, table, self.sends, self.rates(streams.period))
+
+    def _split(self, streams: StreamSet, table: FeatureTable, sends: str, rates: Rates) -> SplitSpending:
+        check_prices(streams, self.prices)
+        return SplitSpending(streams, table, sends, rates, self.max_silence, self.prices)
 
 
 def own_costs(features: Sequence[Feature], costs: Costs | None) -> dict[str, tuple[float, float]] | None:

@@ -11,11 +11,16 @@ from streamfs.costs.costs import Costs, price_of
 from streamfs.costs.rates import COUNTED, Rates, orders_by, role_of
 from streamfs.data.streams import Integers, StreamSet
 
+Levels = Sequence[Array]
+"""The thresholds with which a classifier compares each of some features, ascending."""
+
 
 class Spending(Protocol):
-    """Cumulative cost of streams at each tick of their episodes."""
+    """Cumulative cost of streams at each tick of their episodes; it may be that of levels which features cross."""
 
-    def until(self, features: Sequence[Feature]) -> Array:
+    counts_levels: bool
+
+    def until(self, features: Sequence[Feature], levels: Levels | None = None) -> Array:
         """Return the cost up to and including each tick if these features are read, shape (n_streams, n_ticks)."""
 
 
@@ -29,6 +34,8 @@ class MessageSpending:
     end. A message costs the rate times the price of its quantity.
     """
 
+    counts_levels = False
+
     def __init__(
         self,
         streams: StreamSet,
@@ -38,17 +45,15 @@ class MessageSpending:
         max_silence: float | None = None,
         prices: Mapping[str, float] | None = None,
     ) -> None:
-        passed = np.arange(1, streams.n_ticks + 1) + (streams.lengths - lengths)[:, np.newaxis]
-        passed = np.minimum(passed, streams.lengths[:, np.newaxis])
-        self._places = np.maximum(passed - 1, 0)
-        self._waiting = np.where(passed > 0, rates.control + rates.tick * passed, 0.0)
+        passed = ticks_passed(streams, lengths)
+        self._places, self._waiting = np.maximum(passed - 1, 0), waiting(passed, rates)
         self._order, self._opens = rates.order, lengths > 0
         self._sent = {
             channel: rates.message * cost
             for channel, cost in messages_sent(streams, channels, prices, max_silence).items()
         }
 
-    def until(self, features: Sequence[Feature]) -> Array:
+    def until(self, features: Sequence[Feature], levels: Levels | None = None) -> Array:  # noqa: ARG002
         """Return the cost of the features' channels, and of waiting for them, up to and including each tick."""
         channels = channels_of(features)
         spent = len({role_of(channel) for channel in channels}) * self._waiting
@@ -64,16 +69,29 @@ class FeatureSpending:
     `lengths` are those of the streams' episodes, `n_ticks` the ticks of the longest stream.
     """
 
+    counts_levels = False
+
     def __init__(self, features: Sequence[Feature], costs: Costs, lengths: Integers, n_ticks: int) -> None:
         self._places = {feature.name: place for place, feature in enumerate(features)}
         self._costs = costs
         self._opens, self._n_ticks = lengths > 0, n_ticks
 
-    def until(self, features: Sequence[Feature]) -> Array:
+    def until(self, features: Sequence[Feature], levels: Levels | None = None) -> Array:  # noqa: ARG002
         """Return equation 1 of the features at each tick."""
         costs = self._costs.take([self._places[feature.name] for feature in features])
         by_tick = [costs.classification(tick) for tick in range(1, self._n_ticks + 1)]
         return np.outer(self._opens, by_tick)
+
+
+def ticks_passed(streams: StreamSet, lengths: Integers) -> Integers:
+    """Return how many ticks of each stream have passed by each tick of its episode, shape (n_streams, n_ticks)."""
+    passed = np.arange(1, streams.n_ticks + 1) + (streams.lengths - lengths)[:, np.newaxis]
+    return np.asarray(np.minimum(passed, streams.lengths[:, np.newaxis]))
+
+
+def waiting(passed: Integers, rates: Rates) -> Array:
+    """Return what a node pays to wait, given the ticks that have passed."""
+    return np.where(passed > 0, rates.control + rates.tick * passed, 0.0)
 
 
 def messages_sent(

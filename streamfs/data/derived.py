@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array, Feature
+from feature_extractors.report import CROSSINGS
 from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import StreamSet
 
@@ -42,7 +43,7 @@ class DerivedColumn(NamedTuple):
     @property
     def name(self) -> str:
         """The column's name: the feature's, in ``crossings()`` if there are levels."""
-        return self.feature.name if self.levels is None else f"crossings({self.feature.name})"
+        return self.feature.name if self.levels is None else f"{CROSSINGS}({self.feature.name})"
 
     @property
     def lowest(self) -> float:
@@ -76,7 +77,7 @@ def derive(streams: StreamSet, columns: Sequence[DerivedColumn], max_silence: fl
     Returns
     -------
     StreamSet
-        Streams of the derived columns, from that tick on.
+        Streams of the derived columns, without a value before that tick, nor where no episode opens.
 
     Raises
     ------
@@ -92,8 +93,10 @@ def derive(streams: StreamSet, columns: Sequence[DerivedColumn], max_silence: fl
     """
     table = tabulate(streams, [column.feature for column in columns], max_silence)
     values = np.stack([column.sent(table.values[:, :, k]) for k, column in enumerate(columns)], axis=-1)
-    values[np.arange(table.n_ticks) >= table.lengths[:, np.newaxis]] = np.nan
+    episode = np.arange(streams.n_ticks) - (streams.lengths - table.lengths)[:, np.newaxis]
+    placed = np.take_along_axis(values, np.clip(episode, 0, None)[:, :, np.newaxis], axis=1)
+    placed[(episode < 0) | (episode >= table.lengths[:, np.newaxis])] = np.nan
     names = [column.name for column in columns]
-    return StreamSet(values, streams.labels, names, streams.period, streams.names, table.lengths).grouped(
+    return StreamSet(placed, streams.labels, names, streams.period, streams.names, streams.lengths).grouped(
         streams.groups
     )

@@ -10,7 +10,8 @@ from streamfs.costs.costs import MESSAGE_BYTES
 from streamfs.costs.energy import Profile
 from streamfs.costs.rates import COUNTED, Rates
 from streamfs.data.streams import StreamSet
-from streamfs.evaluation.traffic import Traffic, measure_traffic
+from streamfs.evaluation.split_traffic import traffics_sent
+from streamfs.evaluation.traffic import Traffic
 from streamfs.procedure.card_facts import facts, kept_radio, markdown, radio_of, stopping_of
 from streamfs.procedure.card_schema import (
     Card,
@@ -44,7 +45,12 @@ def build_card(
         "data": _data(streams),
         "radio": radio_of(radio, message_bytes),
         "prices": {quantity: float(price) for quantity, price in (prices or {}).items()},
-        "traffic": _counted(procedure, measure_traffic(procedure, watched), len(watched), measured_on is not None),
+        "traffic": _counted(
+            procedure,
+            traffics_sent(procedure, watched, [procedure.rule])[0],
+            len(watched),
+            measured_on is not None,
+        ),
     }
 
 

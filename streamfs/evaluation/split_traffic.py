@@ -1,15 +1,35 @@
-"""What nodes pay by what they send: readings, features or crossings, measured on recorded streams."""
+"""What nodes send of readings, features or crossings, and pay for it, measured on recorded streams."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from feature_extractors.report import READINGS, SENDS
 from streamfs.costs.pricing import Pricing
 from streamfs.data.derived import derive
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TranslationError
-from streamfs.evaluation.traffic import measure_traffic
+from streamfs.evaluation.traffic import Traffic, measure_traffics
+from streamfs.procedure.card_schema import read_sends
 from streamfs.procedure.procedure import Procedure
-from streamfs.procedure.split import SENDS, split
+from streamfs.procedure.split import split
+from streamfs.procedure.stopping import StoppingRule
 
-READINGS = "readings"
-"""What nodes send of a procedure that is not split."""
+
+def traffics_sent(
+    procedure: Procedure, streams: StreamSet, rules: Sequence[float | StoppingRule], sends: str | None = None
+) -> list[Traffic]:
+    """Count messages as `measure_traffics` does, of what nodes send.
+
+    By default that is what the procedure was trained for. The columns are those that were recorded.
+    """
+    sends = read_sends(procedure.about) if sends is None else sends
+    found = measure_traffics(procedure, streams, rules)
+    if sends is None:
+        return found
+    halves = split(procedure, sends)
+    derived = derive(streams, halves.columns, procedure.max_silence)
+    sent = measure_traffics(halves.gateway, derived, rules)
+    return [replace(each, columns=whole.columns) for each, whole in zip(sent, found, strict=True)]
 
 
 def paid_by_split(
@@ -33,16 +53,15 @@ def paid_by_split(
 
     Notes
     -----
-    Decisions are the same in each way. Of readings, the ticks before an episode opens count, too.
+    Decisions are the same in each way. The ticks before an episode opens count, too.
     """
     charged = Pricing(pricing) if isinstance(pricing, str) else pricing
     rates, prices = charged.rates(procedure.period), charged.prices
-    paid = {READINGS: measure_traffic(procedure, streams).paid(rates, prices)}
+    paid = {READINGS: measure_traffics(procedure, streams, [procedure.rule])[0].paid(rates, prices)}
     for sends in SENDS:
         try:
-            halves = split(procedure, sends)
+            (traffic,) = traffics_sent(procedure, streams, [procedure.rule], sends)
         except TranslationError:
             continue
-        derived = derive(streams, halves.columns, procedure.max_silence)
-        paid[sends] = measure_traffic(halves.gateway, derived).paid(rates, prices)
+        paid[sends] = traffic.paid(rates, prices)
     return paid

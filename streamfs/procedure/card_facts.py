@@ -27,6 +27,7 @@ from streamfs.procedure.card_schema import (
     read_others,
     read_point,
     read_promise,
+    read_sends,
 )
 from streamfs.procedure.procedure import Procedure
 
@@ -54,7 +55,7 @@ def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None 
         If the card or the promise in the procedure is damaged.
     """
     duty = Duty() if duty is None else duty
-    about = procedure.about
+    about, sends = procedure.about, read_sends(procedure.about)
     card = read_card(about.get("card"))
     known = None if card is None else card["radio"]
     if radio is not None:
@@ -73,7 +74,11 @@ def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None 
             {"feature": feature.name, "each_cost": cost, "reads": _reads(feature)}
             for feature, cost in zip(procedure.features, procedure.costs.each.tolist(), strict=True)
         ],
-        "channels": [_channel(channel, traffic, known, prices) for channel in procedure.channels],
+        "channels": [
+            _channel(channel, traffic, known, prices)
+            for channel in (procedure.channels if sends is None or traffic is None else traffic["channels"])
+        ],
+        "sends": sends,
         "promise": read_promise(about.get("promise")),
         "recertified": read_earlier(about.get("recertified")),
         "point": read_point(about.get("point")),

@@ -5,6 +5,7 @@ from math import isclose
 from types import NoneType, UnionType
 from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
+from feature_extractors.report import READINGS, SENDS
 from streamfs.errors import ModelError
 from streamfs.procedure.falling import Falling
 from streamfs.procedure.stopping import StoppingRule, TickThresholds, read_rule
@@ -230,7 +231,8 @@ class DutyFacts(TypedDict):
 class Facts(TypedDict):
     """The facts of a card, as ``streamfs card --json`` prints them; unknown ones are None.
 
-    `unit` is that of the radio, `cost_unit` that of the costs that features were chosen by.
+    `unit` is that of the radio, `cost_unit` that of the costs that features were chosen by. `sends` is what nodes
+    send of the features that they compute; None if the gateway computes them.
     """
 
     model: str
@@ -243,6 +245,7 @@ class Facts(TypedDict):
     max_silence: float | None
     features: list[FeatureFacts]
     channels: list[ChannelFacts]
+    sends: str | None
     promise: PromiseFacts | None
     recertified: list[EarlierFacts]
     point: PointFacts | None
@@ -269,6 +272,14 @@ def cost_unit(about: Mapping[str, Any]) -> str | None:
     """Return the unit of the costs in a model file; None if it has no card, or has costs of its user's own."""
     card = read_card(about.get("card"))
     return None if card is None or card.get("own_costs") else card["radio"]["unit"]
+
+
+def read_sends(about: Mapping[str, Any]) -> str | None:
+    """Return what nodes send of the features that they compute, by a model file; None if they send readings."""
+    found = about.get("sends", READINGS)
+    if found not in (READINGS, *SENDS):
+        raise ModelError(f"the model is damaged: sends is {found!r}, expected {READINGS}, {' or '.join(SENDS)}")
+    return None if found == READINGS else str(found)
 
 
 def read_promise(promise: Any) -> PromiseFacts | None:

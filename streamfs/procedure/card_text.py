@@ -313,6 +313,11 @@ def _channels(facts: Facts) -> Iterable[str]:
             for each in facts["channels"]
         ],
     )
+    if facts["sends"] is not None:
+        yield (
+            f"Nodes compute the features, and send their {facts['sends']}: what they run is written by "
+            f"`streamfs export --split {facts['sends']}`, and so is the model of the gateway."
+        )
     later = {tick for each in facts["channels"] if (tick := split_opening(each["channel"])[1]) > 1}
     if later:
         ticks = listed([str(tick) for tick in sorted(later)])

@@ -1,18 +1,16 @@
 """A procedure in two halves: nodes compute its features, and a gateway classifies what they send."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import feature_extractors as fx
 from feature_extractors.base import Feature
-from feature_extractors.report import Policy, channel_name, split_channel, split_column
+from feature_extractors.report import SENDS, Policy, channel_name, split_channel, split_column, split_opening
 from streamfs.classifiers.crossings import CountedThresholds
 from streamfs.data.derived import DerivedColumn
 from streamfs.errors import TranslationError
 from streamfs.procedure.procedure import Procedure
-
-SENDS = ("values", "crossings")
-"""What nodes send: each new value of a feature, or that it has crossed a threshold of the classifier."""
 
 
 class SplitProcedure(NamedTuple):
@@ -73,13 +71,16 @@ def split(procedure: Procedure, sends: str = "crossings") -> SplitProcedure:
     """
     if sends not in SENDS:
         raise ValueError(f"sends is {sends!r}, expected one of {', '.join(SENDS)}")
-    _require_one_node(procedure)
+    require_one_node(procedure.channels)
+    if procedure.classifier.releases_features:
+        raise TranslationError(f"the classifier, {procedure.classifier.describe()}, releases features")
     read = {k: feature.name for k, feature in enumerate(procedure.features) if feature.columns}
     whole = CountedThresholds({}, procedure.classifier)
     levels, classifier = procedure.classifier.counting(read) if sends == "crossings" else whole
     columns = [DerivedColumn(feature, levels.get(k)) for k, feature in enumerate(procedure.features)]
     features = tuple(_received(column) if column.feature.columns else column.feature for column in columns)
-    gateway = replace(procedure, features=features, classifier=classifier)
+    about = {name: known for name, known in procedure.about.items() if name != "sends"}
+    gateway = replace(procedure, features=features, classifier=classifier, about=about)
     return SplitProcedure(tuple(column for column in columns if column.feature.columns), gateway)
 
 
@@ -89,15 +90,13 @@ def _received(column: DerivedColumn) -> Feature:
     return fx.get(f"last({channel}; lowest={column.lowest!r})")
 
 
-def _require_one_node(procedure: Procedure) -> None:
-    """Raise a TranslationError unless a node can compute all features, and knows when to begin."""
-    if not procedure.channels:
+def require_one_node(channels: Sequence[str]) -> None:
+    """Raise a TranslationError unless a node can compute features of these channels, and knows when to begin."""
+    if not channels:
         raise TranslationError("no feature reads a column, so that there is nothing that a node could compute")
-    for channel, opening in zip(procedure.channels, procedure.openings, strict=True):
+    for channel in channels:
         role, _ = split_column(split_channel(channel)[0])
         if role:
             raise TranslationError(f"{channel} has role {role}, expected streams of one node each")
-        if opening > 1:
+        if split_opening(channel)[1] > 1:
             raise TranslationError(f"{channel} opens later, expected channels of the first tick")
-    if procedure.classifier.releases_features:
-        raise TranslationError(f"the classifier, {procedure.classifier.describe()}, releases features")

@@ -9,6 +9,8 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from streamfs.classifiers.classifier import Classifier
+from streamfs.classifiers.crossings import levels_of
+from streamfs.costs.spending import Levels
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers, Labels
 from streamfs.errors import DataError
@@ -25,21 +27,22 @@ class HeldOutStreams(NamedTuple):
     """The test streams of a fold, classified by a classifier that was fitted without them.
 
     `rows` are the streams' rows in the table, `truth` their classes' indices (-1 if unknown to the classifier),
-    and `tested` the features of the table that the classifier tests.
+    and `tested` the features of the table that the classifier tests, at the thresholds `levels`, if asked for.
     """
 
     rows: Integers
     trajectories: Trajectories
     truth: Integers
     tested: tuple[int, ...]
+    levels: Levels | None
 
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
     """Classifiers on any features of a table, each fitted without the streams that it is tested on.
 
-    Test streams are classified at `ticks`, counted from 1, by default all. The result does not depend on
-    `n_jobs`.
+    Test streams are classified at `ticks`, counted from 1, by default all. If it `counts_levels`, the thresholds
+    of the classifiers are returned, too. The result does not depend on `n_jobs`.
     """
 
     table: FeatureTable
@@ -48,6 +51,7 @@ class CrossValidation:
     time_limit: int
     ticks: Integers | None = None
     n_jobs: int = 1
+    counts_levels: bool = False
 
     def run(self, chosen: Sequence[int]) -> list[HeldOutStreams]:
         """Fit classifiers on the chosen features, fold by fold."""
@@ -58,11 +62,13 @@ class CrossValidation:
     def _run_fold(self, table: FeatureTable, chosen: Sequence[int], fold: Fold) -> HeldOutStreams:
         train, test = table.take(fold.training), self._at_ticks(table, fold.test)
         classifier = self.learn(train)
+        tested = {place: table.features[place] for place in classifier.features_tested()}
         return HeldOutStreams(
             fold.test,
             Trajectories.of(classifier, test, self.time_limit),
             class_indices(test, np.unique(train.labels[train.lengths > 0])),
-            tuple(chosen[i] for i in classifier.features_tested()),
+            tuple(chosen[place] for place in tested),
+            levels_of(classifier, tested) if self.counts_levels else None,
         )
 
     def _at_ticks(self, table: FeatureTable, streams: Integers) -> FeatureTable:

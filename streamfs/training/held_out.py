@@ -180,14 +180,17 @@ class OutOfFold:
     def follow(self, chosen: Sequence[int]) -> Followed:
         """Follow all streams, each while it was held out, with the chosen features."""
         ticks = None if self.has_points_alone else self.ticks
-        validation = CrossValidation(self.table, self.folds, self.learn, self.time_limit, ticks, self.n_jobs)
+        counts = self.spending.counts_levels
+        validation = CrossValidation(
+            self.table, self.folds, self.learn, self.time_limit, ticks, self.n_jobs, counts
+        )
         n_streams, n_ticks = len(self.table.labels), len(self.ticks)
         best, confidence = np.zeros((n_streams, n_ticks), np.int64), np.zeros((n_streams, n_ticks))
         spent, truth = np.zeros((n_streams, n_ticks)), np.full(n_streams, -1)
-        for rows, trajectories, classes, tested in validation.run(tuple(chosen)):
+        for rows, trajectories, classes, tested, levels in validation.run(tuple(chosen)):
             best[rows], confidence[rows], truth[rows] = trajectories.best, trajectories.confidence, classes
             features = [self.table.features[i] for i in tested]
-            spent[rows] = self.spending.until(features)[np.ix_(rows, self.ticks - 1)]
+            spent[rows] = self.spending.until(features, levels)[np.ix_(rows, self.ticks - 1)]
         lengths = self.table.lengths
         if ticks is not None:
             lengths = np.searchsorted(ticks, lengths, side="right")

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from streamfs.classifiers.crossings import levels_of
 from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import StreamSet
@@ -46,6 +47,8 @@ def follow_priced(procedure: Procedure, streams: StreamSet, pricing: Pricing) ->
     table = tabulate(streams, procedure.features, procedure.max_silence)
     trajectories = Trajectories.of(procedure.classifier, table, procedure.time_limit)
     n_ticks = trajectories.confidence.shape[1]
-    spent = pricing.spending(streams, procedure.features, table.lengths).until(procedure.features)[:, :n_ticks]
+    spending, features = pricing.spending_of(streams, table), procedure.features
+    levels = levels_of(procedure.classifier, dict(enumerate(features))) if spending.counts_levels else None
+    spent = spending.until(features, levels)[:, :n_ticks]
     truth = class_indices(table, np.asarray(procedure.classes))
     return Followed(trajectories, truth, spent, np.arange(1, n_ticks + 1), len(procedure.classes))

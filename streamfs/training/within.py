@@ -6,14 +6,15 @@ from math import inf
 from typing import Any
 
 from feature_extractors.base import Feature
+from feature_extractors.report import READINGS, SENDS
 from streamfs.base.progress import Progress
 from streamfs.costs.pricing import Pricing
 from streamfs.data.default_features import default_features
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError, TranslationError
-from streamfs.evaluation.split_traffic import READINGS, paid_by_split
+from streamfs.evaluation.split_traffic import paid_by_split
 from streamfs.procedure.procedure import Procedure
-from streamfs.procedure.split import SENDS, split
+from streamfs.procedure.split import split
 from streamfs.training import arguments
 from streamfs.training.cost_aware import train
 from streamfs.training.learners import FOREST

@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import feature_extractors as fx
+from feature_extractors.report import SENDS
 from streamfs import Costs, StreamSet
 from streamfs.classifiers import Calibration
 from streamfs.data.derived import derive
 from streamfs.errors import TranslationError
 from streamfs.evaluation.evaluation import replay
 from streamfs.evaluation.split_traffic import paid_by_split
-from streamfs.procedure.split import SENDS, split
+from streamfs.procedure.split import split
 
 N_TICKS = 14
 
@@ -56,13 +57,10 @@ def test_nodes_send_what_python_derives_and_decisions_remain(tmp_path_factory, s
     assert outcomes(halves.gateway, derived) == outcomes(procedure, streams)
     model = split_model(tmp_path_factory.mktemp("model"), procedure, halves)
     by_channel = list(derived.sent_through(halves.channels, max_silence))
-    for k, (readings, length, n_open) in enumerate(
-        zip(streams.values, streams.lengths, derived.lengths, strict=True)
-    ):
+    for k, (readings, length) in enumerate(zip(streams.values, streams.lengths, strict=True)):
         sent = model.sent(readings[:length])
         for channel, expected in zip(halves.channels, by_channel, strict=True):
-            assert np.isnan(sent[channel][: length - n_open]).all()
-            np.testing.assert_array_equal(sent[channel][length - n_open :], expected[k, :n_open])
+            np.testing.assert_array_equal(sent[channel], expected[k, :length])
 
 
 def test_crossings_are_fewer_messages_than_values_and_priced_like_any():
@@ -74,7 +72,8 @@ def test_crossings_are_fewer_messages_than_values_and_priced_like_any():
     for sends in SENDS:
         halves = split(procedure, sends)
         derived = derive(streams, halves.columns)
-        until = np.arange(N_TICKS) < [[ticks[name]] for name in streams.names]
+        opened = streams.lengths - derived.seen_through(halves.channels).episodes().lengths
+        until = np.arange(N_TICKS) < [[opened[k] + ticks[name]] for k, name in enumerate(streams.names)]
         sent = sum(np.isfinite(each[until]).sum() for each in derived.sent_through(halves.channels))
         assert paid[sends] == sent / len(streams)
     assert 0 < paid["crossings"] < paid["values"]

@@ -128,10 +128,11 @@ def _measured(
 ) -> "list[dict[str, Any]]":
     """Return what a stream sends and pays until its decision, by stopping rule; NaN if no stream has a tick."""
     from streamfs.evaluation.model_card import paid
-    from streamfs.evaluation.traffic import Traffic, measure_traffics
+    from streamfs.evaluation.split_traffic import traffics_sent
+    from streamfs.evaluation.traffic import Traffic
 
     if recorded.lengths.any():
-        traffics = measure_traffics(procedure, recorded, rules)
+        traffics = traffics_sent(procedure, recorded, rules)
     else:
         traffics = [Traffic({"": nan}, {}, nan, {})] * len(rules)
     found = []

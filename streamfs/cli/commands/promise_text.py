@@ -43,7 +43,7 @@ def show(procedure: "Procedure", out: Path, *, as_json: bool) -> None:
     unit = card["radio"]["unit"] if card else ""
     evidence, meaning = "", ""
     if promise is not None:
-        evidence, meaning = promised(promise, unit), MEANING
+        evidence, meaning = promised(promise, unit) + _sent(procedure.about.get("sends")), MEANING
         if promise.get("copies"):
             console.say(
                 f"warning: {promise['copies']} streams are equal, or nearly equal, to others: they were kept on "
@@ -184,3 +184,11 @@ def _by_class(evidence: Mapping[str, Any]) -> str:
 
 def _spent(evidence: Mapping[str, Any], unit: str) -> str:
     return f"spent       {evidence['cost']:.4g} {unit} a stream, in {evidence['ticks']:.3g} ticks"
+
+
+def _sent(sends: str | None) -> str:
+    """Return what nodes are to send, if it was chosen."""
+    if sends is None:
+        return ""
+    more = "" if sends == "readings" else f" of features, which nodes compute: streamfs export --split {sends}"
+    return f"\nsent        {sends}{more}"

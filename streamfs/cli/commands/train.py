@@ -172,7 +172,7 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
     "sends",
     type=click.Choice(("values", "crossings")),
     help="Train for streamfs export --split: nodes compute features, and send values or crossings. This must cost "
-    "less than to send readings.",
+    "less than to send readings; with --promise, the cheaper of both is taken.",
 )
 @promise_options
 @profile_option("transmissions")
@@ -210,7 +210,7 @@ def train(
     promised.protect_inputs(streams.inputs, out)
     recorded = _recorded(streams)
     options: dict[str, Any] = {
-        "pricing": _pricing(**pricing),
+        "pricing": _pricing(**pricing, sends=limits["sends"] if promised.promise is not None else None),
         "time_limit": time_limit,
         "seed": seed,
     }
@@ -230,7 +230,7 @@ def train(
         options |= {} if confidence is None else {"confidence": confidence}
         options |= {} if n_features is None else {"n_features": n_features}
         options |= {name: cost for name, cost in decision_costs.items() if cost is not None}
-        options |= _limits(limits)
+        options |= {} if promised.promise is not None else _limits(limits)
         _train(recorded, offered, promised, options, out, as_json=as_json)
         following = ["streamfs", "evaluate", str(out), "STREAMS", *streams.flags_of_model]
         say(f"wrote {out}; next: {shlex.join(following)}")
@@ -259,7 +259,8 @@ def _check_options(given: dict[str, Any]) -> None:
     if given["extrapolation"] and select not in (None, "streamrelief", "literal"):
         raise click.UsageError(f"--extrapolation is for StreamRelief, and --select is {select}")
     words = {name: name.replace("_", "-") for name in LIMITS} | {"sends": "split"}
-    limited = [f"--{words[name]}" for name in LIMITS if given[name] is not None]
+    promised = ("sends",) if given["promise"] is not None else ()
+    limited = [f"--{words[name]}" for name in LIMITS if given[name] is not None and name not in promised]
     if limited and (given["promise"] is not None or given["explore"] is not None):
         raise click.UsageError(f"{limited[0]} is not for --promise and --explore: train without them")
     if given["promise"] is not None and select == "channels":
@@ -291,11 +292,16 @@ def _recorded(streams: Recordings) -> "StreamSet":
 
 
 def _pricing(
-    profile: str, prices: dict[str, float], max_silence: float | None, weight_each: float, weight_once: float
+    profile: str,
+    prices: dict[str, float],
+    max_silence: float | None,
+    weight_each: float,
+    weight_once: float,
+    sends: str | None,
 ) -> "Pricing":
     from streamfs.costs.pricing import Pricing
 
-    return Pricing(profile, prices or None, max_silence, weight_each, weight_once)
+    return Pricing(profile, prices or None, max_silence, weight_each, weight_once, sends=sends)
 
 
 def _selector(select: str, extrapolation: str | None) -> "str | MakeSelector | None":

@@ -15,7 +15,8 @@ from streamfs.evaluation.model_card import facts_on, paid
 from streamfs.evaluation.reliability import Reliability, reliability
 from streamfs.evaluation.report.chosen_streams import ChosenStream, choose
 from streamfs.evaluation.report.importance import REPEATS, Importance, importances
-from streamfs.evaluation.traffic import Traffic, measure_traffics
+from streamfs.evaluation.split_traffic import traffics_sent
+from streamfs.evaluation.traffic import Traffic
 from streamfs.procedure.card_schema import Facts
 from streamfs.procedure.procedure import Procedure
 
@@ -114,7 +115,7 @@ def measure(
     require_streams(streams)
     with step(progress, "deciding the streams"):
         evaluation = evaluate(procedure, streams)
-        traffic = measure_traffics(procedure, streams, [procedure.rule])[0]
+        traffic = traffics_sent(procedure, streams, [procedure.rule])[0]
         cost, unit = paid(procedure, traffic)
         monitor = monitored(procedure, streams)
     with step(progress, "measuring confidence"):
@@ -141,7 +142,7 @@ def _trade_off(procedure: Procedure, streams: StreamSet, progress: Progress) -> 
     """Return completeness, accuracy and what is paid by confidence threshold."""
     levels = [level for level in LEVELS if level * len(procedure.classes) >= 1.0]
     evaluations = sweep(procedure, streams, levels, progress)
-    traffics = measure_traffics(procedure, streams, [each.rule for each in evaluations])
+    traffics = traffics_sent(procedure, streams, [each.rule for each in evaluations])
     return [
         {
             "confidence": level,

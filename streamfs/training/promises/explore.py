@@ -145,6 +145,8 @@ def exploration(
         raise ValueError(f"classifier is {classifier!r}, expected one of {', '.join(LEARNERS)}")
     found = arguments.offered_features(streams, features)
     pricing = arguments.pricing_of(pricing, None, len(found))
+    if pricing.sends is not None:
+        raise ValueError(f"sends is {pricing.sends!r}, expected None: points are of what readings cost")
     if pricing.prices is not None:  # in any order they are the same exploration
         pricing = replace(pricing, prices=dict(sorted(pricing.prices.items())))
     return PromiseProblem(

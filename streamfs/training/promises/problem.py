@@ -1,24 +1,27 @@
 """The problem of keeping a promise: everything on which its solution depends."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import version
 from math import inf
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Feature
+from feature_extractors.base import Feature, channels_of
+from feature_extractors.report import READINGS
 from streamfs.base.container import digest
 from streamfs.base.progress import Progress, quiet, step
 from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
 from streamfs.data.streams import StreamSet
+from streamfs.errors import TranslationError
 from streamfs.procedure.procedure import Procedure
+from streamfs.procedure.split import require_one_node
 from streamfs.relief import position_grid
 from streamfs.selection.by_name import SELECTORS, MakeSelector
 from streamfs.training.cross_validation import Learn
@@ -36,6 +39,7 @@ from streamfs.training.models import TREE, own_learner
 from streamfs.training.promises.candidates import Candidates, Propose
 from streamfs.training.promises.certificate import Certificate
 from streamfs.training.promises.channel_groups import FEW
+from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.groups import worst_group
 from streamfs.training.promises.held_out import HeldOut
 from streamfs.training.promises.openings import fitted_later
@@ -44,6 +48,8 @@ from streamfs.training.promises.proposals import propose
 from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
 from streamfs.training.promises.search_log import SearchLog
 from streamfs.training.promises.split import TrainTestSplit
+from streamfs.training.promises.subset_score import SubsetScore, evaluate_subset
+from streamfs.training.promises.subset_scorer import SubsetScorer
 
 STRATEGIES = ("floating", "exhaustive")
 
@@ -134,6 +140,8 @@ class PromiseProblem:
             raise ValueError(f"n_jobs is {self.n_jobs!r}, expected a whole number of threads, or -1 for all")
         if self.streams.weights is not None:
             raise ValueError("streams have weights, expected none: a promise counts each stream once")
+        if self.pricing.sends is not None:
+            require_one_node(channels_of(self.features))
         for name in self.learners:
             self._learner(name, N_TREES)  # what cannot be fitted is refused before the search
 
@@ -145,10 +153,10 @@ class PromiseProblem:
     @cached_property
     def candidates(self) -> Candidates:
         """The features to search."""
-        train = self.split.train
-        shared = self.pricing.own is None
+        train, pricing = self.split.train, self.pricing
+        vary = pricing.sends is None and not self.search.as_offered
         return Candidates.among(
-            train, self.features, self._propose(train), vary=not self.search.as_offered, shared=shared
+            train, self.features, self._propose(train), vary=vary, shared=pricing.shares_channels
         )
 
     def trainer(self, progress: Progress = quiet) -> PromiseTrainer:
@@ -156,7 +164,7 @@ class PromiseProblem:
         split, candidates = self.split, self.candidates
         with step(progress, "computing the features"):
             table = tabulate(split.train, candidates.features, self.pricing.max_silence)
-            spending = self.pricing.spending(split.train, candidates.features, table.lengths)
+            spending = self.pricing.spending_of(split.train, table)
         require_episodes(split.train, table.features, table.lengths)
         scout = self.learners[0] if self.learners[0] in (FOREST, TREE) else FOREST  # others may be slow to fit
         limit = self.time_limit
@@ -187,16 +195,29 @@ class PromiseProblem:
             If no threshold keeps the promise.
         """
         self.split.require_enough(self.promise)
+        found = self.found(progress)
+        if self.pricing.sends is not None:
+            whole = replace(self, pricing=replace(self.pricing, sends=None)).found(progress).split_if_cheaper(self)
+            found = max(found, whole, key=Found.score)
+            about = {**about, "sends": found.problem.pricing.sends or READINGS}
+        return found.problem.certified(found, about)
+
+    def found(self, progress: Progress) -> "Found":
+        """Search and fit the best model, which is not tested yet."""
         trainer, settings = self.trainer(progress), self.search
         log = None if settings.resume is None else SearchLog(settings.resume, self._digest())
         scorer = trainer.scorer(self.promise, settings.seconds, log, progress=progress)
         trainer.search(scorer, settings.strategy)
         with step(progress, "building the classifier"):
             model = trainer.fit_best(scorer)
-        if not settings.as_offered and settings.strategy == "floating":
+        if self.pricing.sends is None and not settings.as_offered and settings.strategy == "floating":
             with step(progress, "searching when channels open"):
                 trainer, model = fitted_later(trainer, scorer, model)
-        model = trainer.tuned(model, self.promise)
+        return Found(self, trainer, scorer, trainer.tuned(model, self.promise))
+
+    def certified(self, found: "Found", about: dict[str, Any]) -> Procedure:
+        """Test a model, and return it as a procedure with its evidence."""
+        _, trainer, scorer, model = found
         certificate = trainer.certify(model, self.promise)
         everything = scorer.scores.get(tuple(sorted(self.candidates.proposed)))
         evidence = {
@@ -223,12 +244,12 @@ class PromiseProblem:
 
     def assembled(self, model: FittedModel, threshold: float, about: dict[str, Any]) -> Procedure:
         """Put a model and a threshold together."""
-        train = self.split.train
+        train, levels = self.split.train, model.levels if self.pricing.sends == "crossings" else None
         return Procedure(
             model.features,
             model.classifier,
             self.streams.classes,
-            self.pricing.costs(train, model.features, shared=True),
+            self.pricing.costs(train, model.features, shared=True, levels=levels),
             threshold,
             self.time_limit,
             self.streams.period,
@@ -249,6 +270,7 @@ class PromiseProblem:
             [feature.name for feature in self.candidates.features],
             self.pricing,
             self.pricing.awake,
+            self.pricing.sends,
             self.learners,
             self.min_leaf,
             self.time_limit,
@@ -308,3 +330,36 @@ def trainer_of(
         seed=seed,
         n_jobs=1,
     ).trainer()
+
+
+class Found(NamedTuple):
+    """The best model of a problem, and what it was found with."""
+
+    problem: PromiseProblem
+    trainer: PromiseTrainer
+    scorer: SubsetScorer
+    model: FittedModel
+
+    def score(self) -> float:
+        """Return how good the model is on held-out streams, as subsets are scored."""
+        return self.scored(self.model.held_out).score
+
+    def split_if_cheaper(self, problem: PromiseProblem) -> Self:
+        """Return the same model for another problem, where nodes send features, if that costs less where it is.
+
+        Its decisions are the same, but for training streams, by which this is settled, they come early.
+        """
+        split = self._replace(problem=problem, trainer=replace(self.trainer, pricing=problem.pricing))
+        try:
+            require_one_node(channels_of(self.model.features))
+            paid = [
+                each.scored(each.trainer.curve(self.model, problem.split.train)).cost for each in (self, split)
+            ]
+        except TranslationError:
+            return self
+        return split if paid[1] < paid[0] else self
+
+    def scored(self, curve: Curve) -> SubsetScore:
+        """Score the model by a curve."""
+        n_test = len(self.problem.split.test)
+        return evaluate_subset(curve, self.problem.promise, n_test, max_cost=self.trainer.max_cost)

@@ -12,6 +12,7 @@ from streamfs.base.progress import Progress, quiet
 from streamfs.costs.costs import Costs
 from streamfs.costs.pricing import Pricing, own_costs
 from streamfs.data.streams import StreamSet
+from streamfs.procedure.card_schema import read_sends
 from streamfs.procedure.procedure import Procedure
 from streamfs.selection.by_name import MakeSelector
 from streamfs.training import arguments
@@ -150,7 +151,8 @@ def train_promised(
         classifier,
     )
     about = made_with(seed, streams, [feature.name for feature in features])
-    return with_card(problem.procedure(about, progress or quiet), streams, pricing, problem.split.test)
+    procedure = problem.procedure(about, progress or quiet)
+    return with_card(procedure, streams, replace(pricing, sends=read_sends(procedure.about)), problem.split.test)
 
 
 def _learners(classifier: object) -> tuple[str, ...]:

@@ -11,7 +11,14 @@ from streamfs.base.progress import Progress, quiet, step
 from streamfs.costs.pricing import Pricing
 from streamfs.data.streams import StreamSet, require_streams
 from streamfs.errors import DataError
-from streamfs.procedure.card_schema import falling_of, is_certified, read_card, read_earlier, read_promise
+from streamfs.procedure.card_schema import (
+    falling_of,
+    is_certified,
+    read_card,
+    read_earlier,
+    read_promise,
+    read_sends,
+)
 from streamfs.procedure.fits import require_classes, require_columns, require_period
 from streamfs.procedure.procedure import Procedure
 from streamfs.training.description import made_with, reference_on, with_card
@@ -237,7 +244,7 @@ def _problem(
         streams,
         promise,
         procedure.features,
-        Pricing(radio, prices, procedure.max_silence),
+        Pricing(radio, prices, procedure.max_silence, sends=read_sends(procedure.about)),
         make_selector=None,
         learners=LEARNERS,
         min_leaf=2,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
-from feature_extractors.base import Feature
+from feature_extractors.base import Array, Feature
 from streamfs.base.progress import Progress, quiet
 from streamfs.classifiers.calibration import Calibration
+from streamfs.classifiers.crossings import levels_of
 from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import FeatureTable, tabulate
 from streamfs.data.streams import StreamSet
@@ -73,6 +74,11 @@ class FittedModel:
         if self.patience is None:
             return make(self.start, threshold)
         return make(self.start, threshold, self.patience.tick, min(self.patience.floor, threshold))
+
+    @property
+    def levels(self) -> list[Array]:
+        """The thresholds with which each feature is compared."""
+        return levels_of(self.classifier, dict(enumerate(self.features)))
 
     def stopping(self, threshold: float) -> TickThresholds | None:
         """Return the same; None if it is one threshold at every tick."""
@@ -142,7 +148,7 @@ class PromiseTrainer:
         else:
             search.score_beside(self.candidates.plain)
             search_in_turns(search, self.candidates.groupings)
-            if self.pricing.own is None:
+            if self.pricing.shares_channels:
                 search.move(QuantityMoves(self.candidates.features))
         scorer.progress(SEARCHING, len(scorer.scores), len(scorer.scores))
         return scorer.best
@@ -152,7 +158,7 @@ class PromiseTrainer:
         free = tuple(self.candidates.features[place] for place in self.candidates.free)
         every, train, pricing = (*free, *features), self.split.train, self.pricing
         table = tabulate(train, every, pricing.max_silence)
-        scouted = replace(self.scouted, table=table, spending=pricing.spending(train, every, table.lengths))
+        scouted = replace(self.scouted, table=table, spending=pricing.spending_of(train, table))
         n_free = len(free)
         candidates = Candidates(every, tuple(range(n_free)), tuple(range(n_free, len(every))), ())
         return replace(self, candidates=candidates, scouted=scouted)
@@ -251,7 +257,8 @@ class PromiseTrainer:
         trajectories = model.trajectories(table, self.time_limit)
         classes = np.unique(self.split.train.labels)
         truth = class_indices(table, classes)
-        spent = self.pricing.spending(streams, model.features, table.lengths).until(model.features)
+        spending = self.pricing.spending_of(streams, table)
+        spent = spending.until(model.features, model.levels if spending.counts_levels else None)
         n_ticks = trajectories.confidence.shape[1]
         return Followed(trajectories, truth, spent[:, :n_ticks], np.arange(1, n_ticks + 1), len(classes))
 
