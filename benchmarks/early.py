@@ -70,7 +70,8 @@ def section(found: Sequence[Row] | None = None) -> str:
     load_peer("aeon")
     found = list(rows(SEEDS, tuple(available()), USUAL)) if found is None else found
     seeds, methods = len({row["seed"] for row in found}), {row["method"] for row in found}
-    missing = ", ".join(name for name in METHODS if name not in methods and not name.endswith(AT_OURS))
+    missing = [name for name in METHODS if name not in methods and not name.endswith(AT_OURS)]
+    not_run = ", ".join([*missing, "aeon's default forests (DrCIF)", "ml_edm"])
     return f"""
 ## Early classification beside aeon, tslearn and other rules for when to decide
 
@@ -89,8 +90,8 @@ probabilities, with the features that `train` chose at the same alpha; at 20 pre
 said, at *our ticks*, of which the first is one. aeon's and tslearn's classifiers are slow, and decide 150 and 100
 test series, the same ones with each seed. `train` also chooses what is sent: on sets of one column a report on change may be chosen, which
 sends less and says less; peers with classifiers of their own read every tick. That few streams are decided at the first tick all
-or none, of fewer than forty, was decided on other sets, but after a look at these with the seeds 0 to 2. Not run: {missing},
-aeon's default forests (DrCIF), ml_edm. aeon 1.6.0 asks for numba below 0.64, and was run with the version below.
+or none, of fewer than forty, was decided on other sets, but after a look at these with the seeds 0 to 2. Not run: {not_run}.
+aeon 1.6.0 asks for numba below 0.64, and was run with the version below.
 {report(found)}
 aeon {version("aeon")}, tslearn {version("tslearn")}; {processor()}
 """
