@@ -12,8 +12,10 @@ import numpy.typing as npt
 from feature_extractors.base import Array
 from feature_extractors.report import Policy, quantity_of, silent_ticks, split_channel, split_column
 from streamfs.cli.reporting_device import ReportingDevice
+from streamfs.cli.shown_channel import ShownChannel
 from streamfs.evaluation.evaluation import replay_episodes
 from streamfs.gateway.core.conduct import DAY
+from streamfs.gateway.core.joiner import longest_gap
 from streamfs.gateway.core.speech import asked_for
 
 if TYPE_CHECKING:
@@ -175,7 +177,12 @@ def _device(
     values = {quantity: streams.values[number, :, column] for quantity, column in columns.items()}
     if not asked:
         return None
-    return ReportingDevice(reach, asked, rest, values, procedure.period, _silence(procedure))
+    most = silent_ticks(procedure.max_silence, procedure.period)
+    held, gap = inf if most is None else most, longest_gap(procedure)
+    shown = {
+        quantity: [ShownChannel(policy, held, gap) for policy in found] for quantity, found in policies.items()
+    }
+    return ReportingDevice(reach, asked, rest, values, procedure.period, shown)
 
 
 def _begin_next(
@@ -197,26 +204,5 @@ def _begin_next(
         device.run(due, is_wanted=False)
     if due == length:
         return None
-    known_since = max((device.known_since(due) for device in known), default=due)
-    return max(due, *(_shown_from(known_since, split_channel(channel)[1]) for channel in procedure.channels))
-
-
-def _shown_from(tick: int, policy: Policy) -> int:
-    """Return the first tick at which a report policy shows a value that is known from one on: at blocks' ends."""
-    return tick + (-tick - (policy.kind == "mean")) % _block(policy)
-
-
-def _silence(procedure: "Procedure") -> float:
-    """Return the ticks for which a gateway takes a device's value as known.
-
-    It is read for as long as the model holds it, and what a report policy makes of it as long again.
-    """
-    policies = [split_channel(channel)[1] for channel in procedure.channels]
-    if not all(policy.holds for policy in policies):
-        return 0.0
-    most = silent_ticks(procedure.max_silence, procedure.period)
-    return inf if most is None else min(2.0 * most + 1 - _block(policy) for policy in policies)
-
-
-def _block(policy: Policy) -> int:
-    return int(policy.value) if policy.kind in ("every", "mean") else 1
+    first = int(max([due, *(device.known_since(due) for device in known)]))
+    return first if first < length else None

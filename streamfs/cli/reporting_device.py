@@ -1,12 +1,13 @@
 """A device of a recorded history: when it would have reported, had it been asked for what a model wants."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import ceil, floor, inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from feature_extractors.base import Array
+from streamfs.cli.shown_channel import ShownChannel
 from streamfs.gateway.core.conduct import DAY, KEPT
 from streamfs.gateway.core.speech import Asked
 
@@ -33,8 +34,8 @@ class ReportingDevice:
         What it measures, by quantity.
     period : float
         Seconds of a tick.
-    silence : float
-        Ticks for which its values hold.
+    shown : mapping of str to sequence of ShownChannel
+        What the gateway makes of its reports, by quantity.
     """
 
     def __init__(
@@ -44,18 +45,18 @@ class ReportingDevice:
         rest: Mapping[str, Asked],
         values: Mapping[str, Array],
         period: float,
-        silence: float,
+        shown: Mapping[str, Sequence[ShownChannel]],
     ) -> None:
         self.n_reports = 0
-        self._silence, self._since = silence, 0.0
+        self._shown = shown
         self._reach, self._values, self._period = reach, values, period
-        self._ways = {True: wanted, False: rest}
-        self._does, self._asked, self._kept = True, None, None  # whether that is what is wanted
+        unasked = {name: each._replace(least=period, most=period) for name, each in wanted.items()}
+        self._ways = {None: unasked, True: wanted, False: rest}
+        self._does: bool | None = None  # whether that is what is wanted; None of what nobody has asked
+        self._asked: bool | None = None
+        self._kept: bool | None = None
         self._now, self._paid_at, self._tokens = 0.0, 0.0, reach.per_day
         self._reported = dict.fromkeys(wanted, -inf)  # when, by quantity
-
-    _asked: bool | None
-    _kept: bool | None
 
     def run(self, until: float, *, is_wanted: bool) -> None:
         """Let it report and be asked until a tick, while a stream needs it or none does."""
@@ -65,15 +66,19 @@ class ReportingDevice:
             self._ask(is_wanted=is_wanted)
         self._now = max(self._now, until)
 
-    def known_since(self, tick: int) -> int:
-        """Return since when its values are known without a break, once a stream needs it.
+    def known_since(self, tick: int) -> float:
+        """Return since when all its channels have had values without a break, once a stream needs it.
 
-        That is so from a tick on, until which it has run; if they are not known, it is its next report.
+        That is so from a tick on, until which it has run; if one has none, it is when its next report is shown.
         """
-        if tick - min(self._reported.values()) < self._silence + 1:
-            return floor(self._since)
+        channels = [channel for each in self._shown.values() for channel in each]
+        since = [channel.known_since(tick) for channel in channels]
+        known = [each for each in since if each is not None]
+        if len(known) == len(since):
+            return max(known)
         self._hear_at_once(is_wanted=True)
-        return floor(self._next_report())
+        report = floor(self._next_report())
+        return max(channel.shown_from(report) for channel in channels)
 
     def _hear_at_once(self, *, is_wanted: bool) -> None:
         if self._reach.hears == "always" and self._next_report() > self._now:
@@ -97,9 +102,11 @@ class ReportingDevice:
 
     def _report(self, at: float) -> None:
         due = [quantity for quantity in self._reported if self._due(quantity) <= at]
-        if at - min(self._reported.values()) >= self._silence + 1:
-            self._since = at
         self._reported |= dict.fromkeys(due, at)
+        for quantity in due:
+            for each in [quantity] if quantity else self._shown:
+                for channel in self._shown[each]:
+                    channel.report(int(at), float(self._values[each][int(at)]))
         self.n_reports += len(due)
         self._now = at
         if self._kept is not None:

@@ -10,20 +10,25 @@ from streamfs.gateway.settings.settings import read_settings
 
 PERIOD = 60.0
 N_TICKS = 4000
-MODELS = Models(
-    channels_procedure(
-        "temperature@delta:0.5", threshold=20.0, time_limit=20, period=PERIOD, max_silence=4 * 3600.0
-    )
-)
 
 
-def begun(tmp_path, kind, **streams):
+def models_of(policy, hours):
+    """Return a model that wants temperatures under a policy, and holds them for some hours."""
+    channel = f"temperature@{policy}" if policy else "temperature"
+    options = {"threshold": 20.0, "time_limit": 20, "period": PERIOD, "max_silence": 3600.0 * hours}
+    return Models(channels_procedure(channel, **options))
+
+
+MODELS = models_of("delta:0.5", 4.0)
+
+
+def begun(tmp_path, kind, models=MODELS, **streams):
     lines = ['model = "m"', "[broker]", 'url = "mqtt://b"', "[time]", "lateness = 0.0", "grace = 0.0", "[streams]"]
     lines += [f"{key} = {value}" for key, value in streams.items()]
     path = tmp_path / "gateway.toml"
     path.write_text("\n".join([*lines, *device_lines([(kind, "d1")])]), encoding="utf-8")
     settings = read_settings(path)
-    core, _ = new_core(MODELS, settings.bindings(MODELS.first.channels), **streams, lateness=0.0, grace=0.0)
+    core, _ = new_core(models, settings.bindings(models.first.channels), **streams, lateness=0.0, grace=0.0)
     return core
 
 

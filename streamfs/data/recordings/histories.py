@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from pkgutil import resolve_name
 
 from streamfs.errors import DataError
 
@@ -42,6 +41,8 @@ def _history(path: Path, time_zone: str) -> Readings | None:
 
 def _readers() -> Iterator[Reader]:
     """Yield the readers: ours, and those of installed packages."""
+    from pkgutil import resolve_name  # noqa: PLC0415 - all who import streamfs would wait for it
+
     from feature_extractors.own_parts import own_names, own_part  # noqa: PLC0415 - loads numpy
 
     yield from map(resolve_name, _READERS)
