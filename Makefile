@@ -68,8 +68,7 @@ test-cluster: $(VENV)/cluster
 
 # Kill executors, drivers and a gateway while a million samples, and live readings, are decided on Spark.
 cluster-soak: $(VENV)/cluster
-	@sh tests/cluster/install_java.sh
-	@sh tests/install_broker.sh
+	@sh tests/install.sh java mosquitto
 	PYTHONPATH=.:tests:tests/faults:tests/cluster/spark $(BIN)/python tests/cluster/spark/soak.py
 
 # Run the gateway in simulated worlds for SECONDS, and shrink those in which something is wrong; with fresh seeds, or

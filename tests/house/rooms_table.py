@@ -77,7 +77,7 @@ ROOMS = {
             "base",
             "feature_extractors",
         ),
-        ("paho", "socket", "sqlite3", *LEARNING),
+        ("paho", "sqlite3", *LEARNING),
     ),
     "page": Room(
         "the operator's page: reads what gateways write, a process of its own",

@@ -68,3 +68,9 @@ def test_the_test_that_is_named_has_every_one(what):
         assert re.search(rf"\b{EACH[what]}\b", text)
     else:
         assert [name for name in THERE[what] if not re.search(rf"\b{re.escape(name)}\b", text)] == []
+
+
+def test_what_the_makefile_runs_is_there():
+    named = re.findall(r"[\w./]+\.(?:py|sh)\b", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert len(named) > 10
+    assert [path for path in named if not (ROOT / path).exists()] == []

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,9 @@ STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreP
 
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
+
+ANSWER_SECONDS = 5.0
+"""Seconds within which a master accepts a connection; Spark itself goes on trying for over a minute."""
 
 _LOOPBACK = "127.0.0.1"
 
@@ -38,6 +42,7 @@ def session(master: str = "local[2]", settings: Mapping[str, str] | None = None)
         If there is no Java, or an older one than Spark needs, or the master cannot be reached.
     """
     require_java()
+    require_answer(master)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the setting of that name is not enough
     builder = SparkSession.builder.master(master).appName("streamfs")
     for name, value in {**_usual(master), **(settings or {})}.items():
@@ -83,6 +88,26 @@ def require_java() -> None:
     version = re.search(r'version "(\d+)', said)
     if version is not None and int(version[1]) < JAVA:
         raise ClusterError(f"{where} is version {version[1]}: {hint}")
+
+
+def require_answer(master: str) -> None:
+    """Raise a ClusterError unless a master of an address ``spark://host:port[,host:port...]`` answers."""
+    if not master.startswith("spark://"):
+        return
+    reasons = []
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        if not (host and port.isdecimal()):
+            raise ClusterError(f"master {master} names {place!r}, expected host:port")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()
+        except OSError as error:
+            reasons.append(f"{place}: {error}")
+        else:
+            return
+    raise ClusterError(
+        f"no master answers at {master} ({'; '.join(reasons)}), expected a running one, or local[N]"
+    )
 
 
 def _usual(master: str) -> dict[str, str]:

@@ -1,8 +1,10 @@
 """What Spark lacks is named before it begins."""
 
+import socket
+
 import pytest
 
-from streamfs.cluster.spark.session import require_java, session
+from streamfs.cluster.spark.session import require_answer, require_java, session
 from streamfs.errors import ClusterError
 
 
@@ -27,3 +29,13 @@ def test_a_missing_java_is_named(tmp_path, monkeypatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with pytest.raises(ClusterError, match="java is not installed: Spark needs version 17 or newer"):
         session()
+
+
+def test_a_master_that_does_not_answer_is_named_at_once():
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        port = there.getsockname()[1]
+        require_answer(f"spark://127.0.0.1:1,127.0.0.1:{port}")
+    with pytest.raises(ClusterError, match=rf"no master answers at spark://127.0.0.1:{port} .*local\[N\]"):
+        require_answer(f"spark://127.0.0.1:{port}")
+    with pytest.raises(ClusterError, match="names 'head', expected host:port"):
+        require_answer("spark://head")
