@@ -38,10 +38,11 @@ from streamfs.training.promises import recertify
 
 PROMISE = Promise(0.8)
 ROOMS = {"A": "room_climate", "B": "room_B"}
-FIRST_DIVISION = 1000
+FIRST_DIVISION = 3000
 N_DIVISIONS = 10  # whose promise is certified
 MOST_DIVISIONS = 40
 MOST_DECISIONS, MOST_LABELS = 50, 30
+N_ORDERS = 10  # of the unseen streams of a room, beside the first
 N_MONTHS, N_DECISIONS = 1000, 1000
 N_CERTIFYING = 150  # streams
 N_FALLS, MOST_UNTIL_FOUND = 1000, 10_000
@@ -137,19 +138,31 @@ def first(monitor: PromiseMonitor, take: Callable[[int], None], n: int) -> float
 def rooms() -> list[Figure]:
     """Models of one room in the other, and on unseen streams of their own."""
     figures = []
-    alarms = n_own = 0
+    alarms = n_own = in_other_orders = 0
     for room, other in (("A", "B"), ("B", "A")):
         models = trained(room)
         there = [noticed(each.procedure, both_halves(other, each.division), each.division) for each in models]
         broken = [each for each in there if each.accuracy < PROMISE.accuracy]
         own = [noticed(each.procedure, each.unseen, each.division) for each in models]
-        alarms += sum(min(each.decisions, each.labels) < inf for each in own)
+        alarms += sum(map(is_alarmed, own))
         n_own += len(own)
+        in_other_orders += sum(
+            is_alarmed(noticed(each.procedure, each.unseen, seed)) for each in models for seed in range(N_ORDERS)
+        )
         figures += _elsewhere(f"{room}'s models in room {other}", broken, len(there))
         accuracies = [each.accuracy for each in own]
         figures.append(Figure(f"accuracy on {room}'s own unseen streams, least", min(accuracies)))
-    detail = f"of {n_own}; pairs share motes and measurements, which the tests take for independent"
-    return [*figures, Figure("false alarms on their own unseen streams", alarms, at_most=0, detail=detail)]
+    what = "false alarms on their own unseen streams"
+    return [
+        *figures,
+        Figure(what, alarms, at_most=0, detail=f"of {n_own}"),
+        Figure(f"{what}, in {N_ORDERS} other orders of each", in_other_orders, detail=f"of {n_own * N_ORDERS}"),
+    ]
+
+
+def is_alarmed(noticed: Noticed) -> bool:
+    """Whether a promise was no longer kept at some decision or label."""
+    return min(noticed.decisions, noticed.labels) < inf
 
 
 def _elsewhere(name: str, broken: list[Noticed], n_models: int) -> list[Figure]:
@@ -390,8 +403,12 @@ def section() -> str:
 
 `benchmarks/promise_monitored.py`. Models with a promise of {PROMISE.accuracy:g}, trained and certified on a random half of the
 measurements of one room, in the first {N_DIVISIONS} of at most {MOST_DIVISIONS} divisions in which it is certified, on pairs of motes
-(`streamfs.data.datasets`): their decisions on all streams of the other room, and on those of the other half of their own, in random order. How sure errors
-are is compared, too, since a look at these divisions; parts of the risk, stakes and powers were chosen on simulated decisions. An alarm without labels says that the promise is in doubt; one by labels too, where errors are worse than
+(`streamfs.data.datasets`): their decisions on all streams of the other room, and on those of the other half of their own, in random order.
+These divisions were measured once, when all was settled on others, 2000 to 2019: what is bet on, and what a decision counts. Bets on powers of ranks
+had noticed B's models late in room A, where the share of a label and differences in the middle of their distribution had changed, not its ends;
+and levels, which all pairs of one measurement have in common, had raised alarms at home. A model of B that keeps its promise in room A is not counted
+there. The six of A's models that were noticed last in room B lean on levels of light, which differ between measurements nearly as much as between rooms.
+Parts of the risk and stakes were chosen on simulated decisions. An alarm without labels says that the promise is in doubt; one by labels too, where errors are worse than
 those of the certificate, long before the accuracy is disproved: where it is .74 instead of .8, the best test of a fixed size needs
 {fixed_sample(0.8, 0.74, RISK * OF_ACCURACY, POWER)} labels to find it in {POWER:g} of all cases. For the recertification, {N_LABELLED} streams of the other room are drawn with their labels, and the model is evaluated on the
 others, which share motes and measurements with them. Labels are asked for of a share of {SHARE_ASKED:g} of the decisions. A month is simulated: {N_CERTIFYING} streams certify, with five features at the decision.

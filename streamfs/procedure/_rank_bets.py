@@ -11,24 +11,52 @@ from streamfs.classifiers._splitmix import uniform
 
 Counts = npt.NDArray[np.int64]
 
-POWERS = (0.125, 0.25, 0.5)
-"""Of a rank, which a bet multiplies by: the power's derivative. Roots give them on all processors alike."""
+N_CELLS = 8
+"""Equal parts of the ranks from 0 to 1."""
 
-N_WAYS = 4 * len(POWERS)
+N_WAYS = 2
+"""Half is bet on cells, half on pairs of them."""
+
+PRIOR = 0.5
+"""Ranks that each cell, or pair, seems to have had before the first."""
+
+KEPT = 0.99
+"""Of what past ranks count, at each new one."""
+
 SUM = 2.1098
 """At least the sum of 1 / (n log(n)^2) over all n from 2 on."""
 
-SMALLEST = 1e-9  # rank that is bet on
 MOST = 1e300  # that a wealth is said to be
 
 
 @kernel
+def to_the_eighths(x: float, eighths: int) -> float:
+    """Return x to the power of `eighths` / 8, from 1 to 8, by roots, which are alike on all processors."""
+    if eighths == 8:
+        return x
+    half = sqrt(x)
+    quarter = sqrt(half)
+    power = half if eighths >= 4 else 1.0
+    if eighths % 4 >= 2:
+        power *= quarter
+    return power * sqrt(quarter) if eighths % 2 == 1 else power
+
+
+@kernel
 def bet_on_ranks(
-    reference: Counts, total: Counts, seen: Counts, n: Counts, wealths: Any, at: Counts, generator: Any
+    reference: Counts,
+    total: Counts,
+    eighths: Counts,
+    seen: Counts,
+    n: Counts,
+    cells: Any,
+    wealths: Any,
+    at: Counts,
+    generator: Any,
 ) -> float:
     """Take a value of each quantity, in the bin `at` it, -1 for none, and bet on its rank.
 
-    Return the highest wealth of a way to bet on any of them.
+    Return the highest wealth of any of them.
 
     Parameters
     ----------
@@ -36,10 +64,14 @@ def bet_on_ranks(
         How often values fell in each bin: of the reference, and so far.
     total : ndarray of shape (n_quantities,)
         Number of values of the reference.
+    eighths : ndarray of shape (n_quantities,)
+        What a value counts, 1 to 8: 8 / m of values of which m go together.
     n : ndarray of shape (n_quantities,)
         Number of values so far.
+    cells : ndarray of shape (n_quantities, N_CELLS)
+        How often ranks fell in each cell so far, the older, the less.
     wealths : ndarray of shape (n_quantities, N_WAYS)
-        Of each way to bet: low ranks, high ones, extreme ones and middle ones, by each power.
+        Of each way to bet.
     generator : ndarray of shape (1,)
         Breaks ties.
     """
@@ -48,25 +80,29 @@ def bet_on_ranks(
         chance = uniform(generator)
         if at[k] < 0:
             continue
-        n[k] += 1
-        seen[k, at[k]] += 1
-        known, greater = total[k] + n[k], 0
+        greater, together = 0, 8.0 / eighths[k]
         for b in range(at[k] + 1, reference.shape[1]):
             greater += reference[k, b] + seen[k, b]
-        rank = (greater + chance * (reference[k, at[k]] + seen[k, at[k]])) / known
-        extreme = 2.0 * min(rank, 1.0 - rank)
+        equal = reference[k, at[k]] + seen[k, at[k]] + together
+        rank = (greater + chance * equal) / (total[k] + n[k] + together)
+        n[k] += 1
+        seen[k, at[k]] += 1
         if n[k] != n_last:
             n_last = n[k]
             part = (0.5 if n_last == 1 else 0.5 / (SUM * n_last * log(n_last) ** 2)) / N_WAYS
-        for i in range(4):
-            bet_on = rank if i == 0 else 1.0 - rank if i == 1 else extreme if i == 2 else 1.0 - extreme
-            half = sqrt(max(bet_on, SMALLEST))
-            quarter = sqrt(half)
-            eighth = sqrt(quarter)
-            for j in range(len(POWERS)):
-                way = i * len(POWERS) + j
-                root = half * quarter * eighth if j == 0 else half * quarter if j == 1 else half
-                factor = POWERS[j] / root
-                wealths[k, way] = min((wealths[k, way] + part) * factor, MOST)
-                highest = max(highest, wealths[k, way])
+        cell, known = 0, 0.0
+        for c in range(N_CELLS):
+            known += cells[k, c]
+            if rank >= c / N_CELLS:
+                cell = c
+        pair = cell - cell % 2
+        fine = N_CELLS * (cells[k, cell] + PRIOR) / (known + N_CELLS * PRIOR)
+        n_pairs = N_CELLS // 2
+        coarse = n_pairs * (cells[k, pair] + cells[k, pair + 1] + PRIOR) / (known + n_pairs * PRIOR)
+        wealths[k, 0] = min((wealths[k, 0] + part) * to_the_eighths(fine, eighths[k]), MOST)
+        wealths[k, 1] = min((wealths[k, 1] + part) * to_the_eighths(coarse, eighths[k]), MOST)
+        highest = max(highest, wealths[k, 0] + wealths[k, 1])
+        for c in range(N_CELLS):
+            cells[k, c] *= KEPT
+        cells[k, cell] += eighths[k] / 8.0
     return highest

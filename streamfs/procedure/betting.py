@@ -17,9 +17,13 @@ from typing import Any
 import numpy as np
 
 from feature_extractors.base import Array
-from streamfs.procedure._rank_bets import N_WAYS, POWERS, SMALLEST, SUM, Counts, bet_on_ranks
+from streamfs.procedure._rank_bets import N_CELLS, N_WAYS, SUM, Counts, bet_on_ranks
 
 STAKES = (0.06, 0.16, 0.35, 0.4)  # small falls need small stakes
+POWERS = (0.125, 0.25, 0.5)
+"""Of a rank of an error, which a bet multiplies by: the power's derivative."""
+
+SMALLEST = 1e-9  # rank that is bet on
 MOST = 1e300  # that a wealth is said to be
 _EVEN_STAKES = np.linspace(0.0, 1.0, 22)[1:-1]
 
@@ -116,6 +120,8 @@ class ErrorTest:
     ----------
     reference : sequence of int
         Number of outcomes of the reference in each bin.
+    weight : float
+        What an outcome counts: 1 / m if m go together; see `RankTests`.
 
     Examples
     --------
@@ -126,16 +132,16 @@ class ErrorTest:
     True
     """
 
-    def __init__(self, reference: Sequence[int]) -> None:
+    def __init__(self, reference: Sequence[int], weight: float = 1.0) -> None:
         self.bets = Bets(len(POWERS))
-        self._reference, self._seen = reference, [0] * len(reference)
+        self._reference, self._seen, self._weight = reference, [0] * len(reference), weight
 
     def add(self, place: int, chance: float) -> None:
         """Take an outcome by its bin; `chance` is drawn evenly from 0 to 1."""
+        known, weight = [a + b for a, b in zip(self._reference, self._seen, strict=True)], self._weight
+        rank = (sum(known[place + 1 :]) + chance * (known[place] + 1 / weight)) / (sum(known) + 1 / weight)
+        self.bets.add([(power * max(rank, SMALLEST) ** (power - 1)) ** weight for power in POWERS])
         self._seen[place] += 1
-        known = [a + b for a, b in zip(self._reference, self._seen, strict=True)]
-        rank = (sum(known[place + 1 :]) + chance * known[place]) / sum(known)
-        self.bets.add([power * max(rank, SMALLEST) ** (power - 1) for power in POWERS])
 
     def to_state(self) -> list[Any]:
         """Copy what was seen as plain JSON."""
@@ -175,12 +181,19 @@ class RankTests:
 
     One test a quantity. Values are known by their bin; ties are broken at random. The rank of each value among the
     reference and all values before it is uniform from 0 to 1 if the hypothesis is true (a conformal p-value); the
-    gambler bets on low ranks, on high ones, on both and on neither.
+    gambler bets that ranks fall where they fell before, the last hundred above all.
+
+    Values may go together: if m of them are copies of one, they tell no more than one of them. What is bet then
+    multiplies by the m-th root, and a value counts m times among those of the reference. By Hölder's inequality
+    bets on all m are as fair as one, whatever they have to do with each other, but for what ranks of the same m
+    have taught.
 
     Parameters
     ----------
     references : sequence of sequence of int
         Number of values of the reference in each bin, by quantity.
+    weights : sequence of float, optional
+        What a value of each quantity counts, in eighths: 1 / m if m go together; by default 1.
 
     Examples
     --------
@@ -191,27 +204,31 @@ class RankTests:
     [True, False]
     """
 
-    def __init__(self, references: Sequence[Sequence[int]]) -> None:
+    def __init__(self, references: Sequence[Sequence[int]], weights: Sequence[float] | None = None) -> None:
+        n = len(references)
         self._sizes = [len(counts) for counts in references]
-        self._reference: Counts = np.zeros((len(references), max(self._sizes, default=0)), dtype=np.int64)
+        self._reference: Counts = np.zeros((n, max(self._sizes, default=0)), dtype=np.int64)
         for row, counts in zip(self._reference, references, strict=True):
             row[: len(counts)] = counts
+        self.weights = np.ones(n) if weights is None else np.array(weights, dtype=np.float64)
         self._seen = np.zeros_like(self._reference)
-        self.n: Counts = np.zeros(len(references), dtype=np.int64)
-        self._wealths = np.zeros((len(references), N_WAYS))
-        self._at: Counts = np.zeros(len(references), dtype=np.int64)
+        self.n: Counts = np.zeros(n, dtype=np.int64)
+        self._cells, self._wealths = np.zeros((n, N_CELLS)), np.zeros((n, N_WAYS))
+        self._at: Counts = np.zeros(n, dtype=np.int64)
         self._generator = np.zeros(1, dtype=np.uint64)
-        self._held = self._reference, self._reference.sum(axis=1), self._seen, self.n, self._wealths
+        eighths: Counts = np.rint(8 * self.weights).astype(np.int64)
+        known = self._reference, self._reference.sum(axis=1), eighths
+        self._held = *known, self._seen, self.n, self._cells, self._wealths
 
     def add(self, at: Sequence[int], seed: int) -> float:
         """Take a value of each quantity in a bin, -1 for none; the seed breaks ties.
 
-        Return a number that no wealth exceeds that has grown.
+        Return the highest wealth of those that have a value.
         """
         self._generator[0] = seed
         self._at[:] = at
         highest: float = bet_on_ranks(*self._held, self._at, self._generator)
-        return highest * N_WAYS
+        return highest
 
     def wealths(self) -> Array:
         """Wealth of each quantity, shape (n_quantities,)."""
@@ -220,11 +237,19 @@ class RankTests:
     def to_state(self) -> dict[str, Any]:
         """Copy what was seen as plain JSON."""
         seen = [row[:size].tolist() for row, size in zip(self._seen, self._sizes, strict=True)]
-        return {"seen": seen, "n": self.n.tolist(), "bets": self._wealths.tolist()}
+        return {
+            "seen": seen,
+            "n": self.n.tolist(),
+            "cells": self._cells.tolist(),
+            "wealths": self._wealths.tolist(),
+        }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what `to_state` has copied."""
+        """Restore what `to_state` has copied; what bets of another kind have left begins anew."""
+        if "cells" not in state:
+            return
         self.n[:] = state["n"]
         for row, counts in zip(self._seen, state["seen"], strict=True):
             row[: len(counts)] = counts
-        self._wealths[:] = np.reshape(state["bets"], self._wealths.shape)
+        self._cells[:] = np.reshape(state["cells"], self._cells.shape)
+        self._wealths[:] = np.reshape(state["wealths"], self._wealths.shape)

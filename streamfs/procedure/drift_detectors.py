@@ -74,7 +74,7 @@ class SameDistributionDetector(base.DriftDetector):
     ...     if detector.drift_detected:
     ...         print(f"other values, found at {number}")
     ...         break
-    other values, found at 543
+    other values, found at 552
     """
 
     def __init__(self, n_reference: int = 100, risk: float = 0.05, seed: int = 0) -> None:

@@ -127,9 +127,11 @@ class PromiseMonitor:
         self._quantities = [name for name in bins if name in place]
         self._bins_of_errors = bins.get(ERRORS, Bins((0.0,), (expected.right, expected.wrong, 0)))
         has_errors = expected.has_reference and self._asked is None
-        self._errors = ErrorTest(self._bins_of_errors.counts) if has_errors else None
+        of_errors = self._bins_of_errors
+        self._errors = ErrorTest(of_errors.counts, of_errors.weight) if has_errors else None
         self._edges = [(place[name], bins[name].edges) for name in self._quantities]
-        self._ranks = RankTests([bins[name].counts for name in self._quantities])
+        found = [bins[name] for name in self._quantities]
+        self._ranks = RankTests([each.counts for each in found], [each.weight for each in found])
         self._limit_of_ranks = 1 / risk
 
     @property
@@ -314,12 +316,12 @@ class PromiseMonitor:
             self._note_finding("accuracy", bets.n, time)
 
     def _look_at_ranks(self, time: float) -> None:
-        """Note the quantities that differ most, once bets with equal parts on all of them have won.
+        """Note the quantities that differ most, once bets on all of them have won; those that tell more have more.
 
         One of them has won at least as much as all together.
         """
         wealths = self._ranks.wealths()
-        if wealths.mean() >= self._limit_of_ranks:
+        if np.average(wealths, weights=self._ranks.weights) >= self._limit_of_ranks:
             for place in np.flatnonzero(wealths >= self._limit_of_ranks).tolist():
                 self._note_finding(self._quantities[place], int(self._ranks.n[place]), time)
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.errors import ModelError
+from streamfs.procedure.kin import Kin
 from streamfs.procedure.procedure import Decision, Procedure
 
 N_BINS = 16
@@ -23,6 +24,9 @@ ERRORS = "errors"
 LEAST_ERROR = 1e-9
 """Of a wrong label."""
 
+WEIGHTS = tuple(eighths / 8 for eighths in range(1, 9))
+"""What a value may count."""
+
 OF_CLASSIFIER = ("confidence", "label")
 """Quantities that a classifier states."""
 
@@ -32,17 +36,21 @@ ENDED_BY_THEMSELVES = ("confident", "timeout", "given_up")
 
 @dataclass(frozen=True)
 class Bins:
-    """How often a quantity fell between edges, which rise; the last number counts values that were missing."""
+    """How often a quantity fell between edges, which rise; the last number counts values that were missing.
+
+    `weight` is what a value counts, in eighths: less than 1 if streams go together (see `Kin`).
+    """
 
     edges: tuple[float, ...]
     counts: tuple[int, ...]
+    weight: float = 1.0
 
     @classmethod
     def of(cls, values: npt.ArrayLike) -> Self:
         """Return about equally full bins of some values, of which NaN are missing.
 
         >>> Bins.of([1.0, 1.0, 2.0, float("nan")])
-        Bins(edges=(1.0,), counts=(2, 1, 1))
+        Bins(edges=(1.0,), counts=(2, 1, 1), weight=1.0)
         """
         values = np.asarray(values, dtype=float)
         there = np.clip(values[~np.isnan(values)], -1e300, 1e300)
@@ -76,23 +84,45 @@ def error_of(is_right: bool, confidence: float) -> float:
 
 
 def reference_of(
-    procedure: Procedure, decided: Iterable[tuple[Decision, Array]], truth: Mapping[str, str] | None = None
+    procedure: Procedure,
+    decided: Iterable[tuple[Decision, Array]],
+    truth: Mapping[str, str] | None = None,
+    kin: Kin | None = None,
 ) -> dict[str, Any]:
-    """Return edges and counts of each quantity, over decisions and their feature values, as plain JSON.
+    """Return edges, counts and weight of each quantity, over decisions and their feature values, as plain JSON.
 
-    With the true labels, by stream, those of `ERRORS` are among them.
+    With the true labels, by stream, those of `ERRORS` are among them. Without `kin` all weights are 1.
     """
     ended = [each for each in decided if each[0].reason in ENDED_BY_THEMSELVES]
     rows = [numbers_of(procedure, decision, values) for decision, values in ended]
-    columns = zip(names_of(procedure), zip(*rows, strict=True), strict=bool(rows))
-    found = {name: [each for each in column if each is not None] for name, column in columns}
-    bins = {name: Bins.of(numbers) for name, numbers in found.items() if numbers}
+    columns: list[Sequence[float | None]] = [*zip(*rows, strict=True)]
+    names = [*names_of(procedure)] if columns else []
     if truth is not None:
-        labelled = [decision for decision, _ in ended if decision.label is not None]
-        errors = [error_of(each.label == truth[each.stream], each.confidence) for each in labelled]
-        wrong = Bins.of([error for error in errors if error])
-        bins[ERRORS] = Bins((0.0, *wrong.edges), (errors.count(0.0), *wrong.counts))
-    return {name: {"edges": list(each.edges), "counts": list(each.counts)} for name, each in bins.items()}
+        names.append(ERRORS)
+        columns.append([_error(decision, truth) for decision, _ in ended])
+    streams, found = [decision.stream for decision, _ in ended], {}
+    for name, column in zip(names, columns, strict=True):
+        there = [place for place, each in enumerate(column) if each is not None]
+        numbers = [each for each in column if each is not None]
+        if numbers or name == ERRORS:
+            bins = _bins_of_errors(numbers) if name == ERRORS else Bins.of(numbers)
+            places = [bins.bin(number) for number in numbers]
+            weight = 1.0 if kin is None else kin.weight([streams[place] for place in there], places)
+            found[name] = {"edges": list(bins.edges), "counts": list(bins.counts), "weight": weight}
+    return found
+
+
+def _error(decision: Decision, truth: Mapping[str, str]) -> float | None:
+    """Return how wrong a decision is; None without a label."""
+    if decision.label is None:
+        return None
+    return error_of(decision.label == truth[decision.stream], decision.confidence)
+
+
+def _bins_of_errors(errors: Sequence[float]) -> Bins:
+    """Return bins of which the first has what is right."""
+    wrong = Bins.of([error for error in errors if error])
+    return Bins((0.0, *wrong.edges), (errors.count(0.0), *wrong.counts))
 
 
 def read_reference(reference: Any) -> dict[str, Bins]:
@@ -107,11 +137,12 @@ def read_reference(reference: Any) -> dict[str, Bins]:
 def _read_bins(name: str, bins: Any) -> Bins:
     is_whole = isinstance(bins, dict) and all(isinstance(bins.get(key), list) for key in ("edges", "counts"))
     edges, counts = (bins["edges"], bins["counts"]) if is_whole else ([], [])
-    is_valid = is_whole and len(counts) == len(edges) + 2 and _rise(edges) and all(map(_is_count, counts))
-    if not is_valid:
-        expected = "rising edges, and two counts more"
+    weight = bins.get("weight", 1.0) if is_whole else 1.0
+    are_counts = len(counts) == len(edges) + 2 and all(map(_is_count, counts))
+    if not (is_whole and are_counts and _rise(edges) and weight in WEIGHTS):
+        expected = "rising edges, two counts more, and a weight in eighths"
         raise ModelError(f"the model is damaged: reference of {name} is {bins!r}, expected {expected}")
-    return Bins(tuple(map(float, edges)), tuple(counts))
+    return Bins(tuple(map(float, edges)), tuple(counts), float(weight))
 
 
 def _rise(edges: Sequence[Any]) -> bool:

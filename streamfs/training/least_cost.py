@@ -17,6 +17,7 @@ from streamfs.data.feature_table import FeatureTable, episode_lengths, require_e
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
+from streamfs.procedure.kin import Kin
 from streamfs.procedure.procedure import Procedure
 from streamfs.relief import position_grid
 from streamfs.training import arguments
@@ -103,7 +104,8 @@ class LeastCost:
             thresholds if self.confidence is None else None,
         )
         seen = decided(procedure, fitted.table, fitted.followed, *fitted.chosen.served)
-        return with_card(with_held_out(procedure, fitted.held_out, seen, fitted.followed), streams, pricing)
+        shown = with_held_out(procedure, fitted.held_out, seen, fitted.followed, Kin.of(streams))
+        return with_card(shown, streams, pricing)
 
     def _points(self, n_ticks: int) -> Integers:
         """Return the ticks at which streams may be decided, and are followed while they are held out."""

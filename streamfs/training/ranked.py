@@ -15,6 +15,7 @@ from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.evaluation.trajectories import Trajectories
+from streamfs.procedure.kin import Kin
 from streamfs.procedure.procedure import Procedure
 from streamfs.selection.by_name import MakeSelector
 from streamfs.training import arguments
@@ -74,7 +75,7 @@ class RankedFeatures:
             held_out = stated.followed, stated.columns, stated.confidence
             facts = {**decision_facts(*held_out, table.labels), "asked": self.model.confidence}
             seen = decided(procedure, table.with_features(tested.tolist()), *held_out)
-            procedure = with_held_out(procedure, facts, seen, stated.followed)
+            procedure = with_held_out(procedure, facts, seen, stated.followed, Kin.of(streams))
         return with_card(procedure, streams, pricing)
 
     def _offered(self, validation: SizeValidation, positions: Integers, progress: Progress) -> Integers:

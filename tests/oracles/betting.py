@@ -26,26 +26,32 @@ def share_wealth(outcomes, share):
     return wealth([[1 + stake / wrong * ((not is_right) - wrong) for stake in STAKES] for is_right in outcomes])
 
 
-def rank_wealth(reference, values, chances):
-    """Bets on ranks of values among all before them: low ones, high ones, extreme ones and middle ones."""
-    factors = []
+def rank_wealth(reference, values, chances, weight):
+    """Bets that ranks of values, each counted 1 / weight times, among all before fall where they fell."""
+    factors, ranks = [], []
     for i, (value, chance) in enumerate(zip(values, chances, strict=True)):
-        known = [*reference, *values[: i + 1]]
+        known = [*reference, *values[:i]]
         greater, equal = sum(other > value for other in known), sum(other == value for other in known)
-        rank = (greater + chance * equal) / len(known)
-        extreme = 2 * min(rank, 1 - rank)
-        bet_on = [max(each, 1e-9) for each in (rank, 1 - rank, extreme, 1 - extreme)]
-        factors.append([power * each ** (power - 1) for each in bet_on for power in POWERS])
+        rank = (greater + chance * (equal + 1 / weight)) / (len(known) + 1 / weight)
+        past = [weight * 0.99 ** (i - 1 - j) for j in range(i)]
+        ways = []
+        for n_cells in (8, 4):
+            same = [int(n_cells * other) == int(n_cells * rank) for other in ranks]
+            before = sum(count for count, is_same in zip(past, same, strict=True) if is_same)
+            ways.append((n_cells * (before + 0.5) / (sum(past) + n_cells / 2)) ** weight)
+        factors.append(ways)
+        ranks.append(rank)
     return wealth(factors)
 
 
-def error_wealth(reference, errors, chances):
-    """Bets on low ranks of errors among all before them, the worst first."""
+def error_wealth(reference, errors, chances, weight):
+    """Bets on low ranks of errors among all before them, the worst first, an error counted 1 / weight times."""
     factors = []
     for i, (error, chance) in enumerate(zip(errors, chances, strict=True)):
-        known = reference + errors[: i + 1]
-        rank = (sum(other > error for other in known) + chance * known.count(error)) / len(known)
-        factors.append([power * max(rank, 1e-9) ** (power - 1) for power in POWERS])
+        known = reference + errors[:i]
+        n_greater, n_equal = sum(other > error for other in known), known.count(error) + 1 / weight
+        rank = (n_greater + chance * n_equal) / (len(known) + 1 / weight)
+        factors.append([(power * max(rank, 1e-9) ** (power - 1)) ** weight for power in POWERS])
     return wealth(factors)
 
 

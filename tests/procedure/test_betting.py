@@ -12,6 +12,7 @@ from streamfs.procedure.betting import ErrorTest, RankTests, ShareTest, share_at
 RISK = 0.1
 SHARES = st.floats(0.05, 0.95)
 BINS = st.lists(st.integers(0, 4), max_size=40)
+WEIGHTS = st.sampled_from([eighths / 8 for eighths in range(1, 9)])
 
 
 @given(outcomes=st.lists(st.booleans(), max_size=70), share=SHARES)
@@ -24,28 +25,28 @@ def test_shares_are_bet_on_as_by_the_slow_twin(outcomes, share):
     assert test.bets.wealth == pytest.approx(expected, rel=1e-9)
 
 
-@given(reference=BINS, errors=BINS, restart=st.integers(0, 20))
+@given(reference=BINS, errors=BINS, restart=st.integers(0, 20), weight=WEIGHTS)
 @settings(max_examples=50)
-def test_errors_are_bet_on_as_by_the_slow_twin(reference, errors, restart):
+def test_errors_are_bet_on_as_by_the_slow_twin(reference, errors, restart, weight):
     counts = np.bincount(reference, minlength=5).tolist()
-    test, chances = ErrorTest(counts), np.random.default_rng(restart).random(len(errors)).tolist()
+    test, chances = ErrorTest(counts, weight), np.random.default_rng(restart).random(len(errors)).tolist()
     for number, (error, chance) in enumerate(zip(errors, chances, strict=True)):
         if number == restart:
-            test, kept = ErrorTest(counts), test.to_state()
+            test, kept = ErrorTest(counts, weight), test.to_state()
             test.restore(kept)
         test.add(error, chance)
-    expected = slow.error_wealth(reference, errors, chances) if errors else 1.0
+    expected = slow.error_wealth(reference, errors, chances, weight) if errors else 1.0
     assert test.bets.wealth == pytest.approx(expected, rel=1e-9)
 
 
-@given(reference=BINS, values=st.lists(st.integers(0, 4), max_size=70), seed=st.integers(0, 99))
+@given(reference=BINS, values=st.lists(st.integers(0, 4), max_size=70), seed=st.integers(0, 99), weight=WEIGHTS)
 @settings(max_examples=50)
-def test_ranks_are_bet_on_as_by_the_slow_twin(reference, values, seed):
+def test_ranks_are_bet_on_as_by_the_slow_twin(reference, values, seed, weight):
     chances = [uniform(np.array([seed + i], dtype=np.uint64)) for i in range(len(values))]
-    tests = RankTests([np.bincount(reference, minlength=5).tolist(), [3, 4]])
+    tests = RankTests([np.bincount(reference, minlength=5).tolist(), [3, 4]], [weight, 1.0])
     for i, value in enumerate(values):
         tests.add([value, -1], seed + i)
-    expected = slow.rank_wealth(reference, values, chances) if values else 1.0
+    expected = slow.rank_wealth(reference, values, chances, weight) if values else 1.0
     assert tests.wealths() == pytest.approx([expected, 1.0], rel=1e-9)
     assert tests.n.tolist() == [len(values), 0]
 
@@ -90,6 +91,22 @@ def test_values_as_those_of_the_reference_are_rarely_rejected_whenever_one_looks
             most = max(most, float(tests.wealths()[0]))
         n_rejected += most >= 1 / RISK
     assert n_rejected <= 100 * RISK + 3 * np.sqrt(100 * RISK)
+
+
+def test_values_that_come_as_copies_of_few_are_rarely_rejected_whenever_one_looks():
+    """Thirty levels, each seen by five of the reference and by twelve later: pairs of nodes at thirty times."""
+    rng = np.random.default_rng(4)
+    n_rejected = 0
+    for number in range(100):
+        levels, others = rng.normal(size=30), rng.normal(size=30)
+        edges = np.quantile(levels, np.linspace(0, 1, 9)[1:-1])
+        reference = 5 * np.bincount(np.searchsorted(edges, levels), minlength=8)
+        places = np.searchsorted(edges, rng.permutation(np.repeat(others, 12)))
+        tests, most = RankTests([reference.tolist()], [1 / 8]), 0.0
+        for i, place in enumerate(places.tolist()):
+            most = max(most, tests.add([place], 300 * number + i))
+        n_rejected += most >= 1 / RISK
+    assert n_rejected <= 100 * RISK
 
 
 def test_what_changes_late_is_noticed_as_soon_as_had_it_changed_early():

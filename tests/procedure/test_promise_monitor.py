@@ -212,6 +212,9 @@ def test_it_goes_on_from_its_state(n, seed):
             monitor.labelled(number % 3 == 0, decision.time)
     assert one.to_state() == other.to_state()
     assert one.to_json() == other.to_json()
+    begun = PromiseMonitor(promised())
+    begun.restore({**one.to_state(), "ranks": {"seen": [[1]], "n": [1], "bets": [[1.0] * 12]}})  # of bets of 0.1
+    assert begun.to_json() == one.to_json()
 
 
 def test_only_a_promise_for_its_own_threshold_is_monitored():
@@ -245,6 +248,7 @@ def test_without_a_reference_shares_alone_are_tested():
         {"tick": {"edges": [1.0], "counts": [1, -1, 1]}},
         {"tick": {"edges": [1.0], "counts": [1, 1]}},
         {"tick": {"edges": [], "counts": [2**50, 1]}},
+        {"tick": {"edges": [], "counts": [1, 1], "weight": 0.3}},
     ],
 )
 def test_a_damaged_reference_is_refused(damaged):

@@ -18,7 +18,7 @@ from streamfs.classifiers._extra_trees import WeightedRows, grow
 from streamfs.classifiers._splitmix import STEP
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.records import clock_record
-from streamfs.procedure._rank_bets import N_WAYS, bet_on_ranks
+from streamfs.procedure._rank_bets import N_CELLS, N_WAYS, bet_on_ranks
 
 pytestmark = pytest.mark.skipif(in_c() is None, reason="there is no extension module of these kernels")
 
@@ -197,10 +197,10 @@ def test_probabilities_are_the_same(seed):
     def bets():
         draw = np.random.default_rng(seed)
         reference, seen, n = draw.integers(0, 9, (3, 4)), np.zeros((3, 4), np.int64), np.zeros(3, np.int64)
-        wealths, generator = np.zeros((3, N_WAYS)), np.array([STEP])
-        held = reference, reference.sum(axis=1), seen, n, wealths
+        cells, wealths, generator = np.zeros((3, N_CELLS)), np.zeros((3, N_WAYS)), np.array([STEP])
+        held = reference, reference.sum(axis=1), draw.integers(1, 9, 3), seen, n, cells, wealths
         highest = [bet_on_ranks(*held, draw.integers(-1, 4, 3), generator) for _ in range(9)]
-        return bits(np.array(highest), wealths, generator)
+        return bits(np.array(highest), cells, wealths, generator)
 
     for work in (calibrated, densities, bets):
         assert all_equal(in_each(work))

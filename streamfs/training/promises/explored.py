@@ -97,7 +97,8 @@ class Front:
             },
         }
         procedure = problem.assembled(model, threshold, about)
-        return with_card(procedure, problem.streams, problem.pricing, problem.split.test)
+        split = problem.split
+        return with_card(procedure, problem.streams, problem.pricing, split.test, split.test_groups)
 
 
 def measured(curve: Curve, threshold: float, risk: float) -> dict[str, Any]:

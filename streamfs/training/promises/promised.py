@@ -151,8 +151,9 @@ def train_promised(
         classifier,
     )
     about = made_with(seed, streams, [feature.name for feature in features])
-    procedure = problem.procedure(about, progress or quiet)
-    return with_card(procedure, streams, replace(pricing, sends=read_sends(procedure.about)), problem.split.test)
+    procedure, split = problem.procedure(about, progress or quiet), problem.split
+    pricing = replace(pricing, sends=read_sends(procedure.about))
+    return with_card(procedure, streams, pricing, split.test, split.test_groups)
 
 
 def _learners(classifier: object) -> tuple[str, ...]:

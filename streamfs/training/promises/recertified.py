@@ -174,7 +174,8 @@ class _Place:
         if model is not kept:
             made = made_with(seed, self.problem.streams, [feature.name for feature in self.procedure.features])
             refitted = self.problem.assembled(model, certificate.point.threshold, made | about)
-            return with_card(refitted, self.problem.streams, self.problem.pricing, self.problem.split.test)
+            split = self.problem.split
+            return with_card(refitted, self.problem.streams, self.problem.pricing, split.test, split.test_groups)
         return self._at_threshold(certificate.point.threshold, model, self.procedure.about | about)
 
     def _kept(self, trainer: PromiseTrainer) -> FittedModel:
@@ -214,7 +215,7 @@ class _Place:
             self.procedure, classifier=model.classifier, confidence=threshold, stopping=stopping, about=dict(about)
         )
         test = self.problem.split.test
-        reference = reference_on(moved, test)
+        reference = reference_on(moved, test, self.problem.split.test_groups)
         others = other_thresholds(follow_priced(moved, test, self.problem.pricing))
         return replace(moved, about={**about, "reference": reference, "other_thresholds": others})
 

@@ -1,0 +1,122 @@
+"""Streams that go together, so that each tells less than one alone: pairs that share a node, streams of a room."""
+
+from collections.abc import Sequence
+from math import floor
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+
+if TYPE_CHECKING:
+    from streamfs.data.streams import StreamSet
+
+Relation = npt.NDArray[np.bool_]
+"""Which streams go together, two by two, shape (n_streams, n_streams); each with itself."""
+
+FEWEST_CHANGES = 8
+"""Changes of a column's readings below which it may equal another by chance."""
+
+MOST_STREAMS = 1000
+"""Streams among which relations are sought; of more, some are drawn."""
+
+MOST_RELATED = 0.75
+"""Share of all pairs above which a relation tells nothing."""
+
+LEAST_WEIGHT = 1 / 8
+
+
+class Kin:
+    """Streams that share readings, those that share some with a common third, and those of a group.
+
+    Two streams share readings if a column of one equals a column of the other, to the bit: that of a node which is
+    in both. What more than half of all streams have, such as a clock, does not count. Two that share none may each
+    share some with a third, as two pairs of nodes in one room do at one time.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the streams.
+    relations : sequence of ndarray of shape (n_names, n_names)
+        Which of them go together, by each relation.
+    n_streams : int
+        Number of streams from which these were drawn.
+
+    Examples
+    --------
+    >>> from streamfs import StreamSet
+    >>> rng = np.random.default_rng(0)
+    >>> nodes = rng.normal(size=(40, 10))
+    >>> pairs = [np.stack([nodes[i // 2], nodes[20 + i % 20]], axis=1) for i in range(40)]
+    >>> kin = Kin.of(StreamSet(pairs, ["on", "off"] * 20, ["a.level", "b.level"]))
+    >>> names = [f"stream-{i}" for i in range(40)]
+    >>> kin.weight(names, np.arange(40) // 2), kin.weight(names, rng.normal(size=40))
+    (0.625, 1.0)
+    """
+
+    def __init__(self, names: Sequence[str], relations: Sequence[Relation], n_streams: int) -> None:
+        self._place = {name: index for index, name in enumerate(names)}
+        self._relations, self._n_streams = relations, n_streams
+
+    @classmethod
+    def of(cls, streams: "StreamSet", groups: npt.NDArray[np.generic] | None = None) -> Self:
+        """Find the relations of streams; those of a group, such as a room, are related, too."""
+        n = len(streams)
+        drawn = np.sort(np.random.default_rng(0).permutation(n)[:MOST_STREAMS])
+        columns = [_columns(streams.values[i]) for i in drawn.tolist()]
+        numbers = {column: number for number, column in enumerate(sorted(set().union(*columns)))}
+        has = np.zeros((len(drawn), len(numbers)), dtype=np.float32)
+        for row, of_stream in zip(has, columns, strict=True):
+            row[[numbers[column] for column in of_stream]] = 1.0
+        n_having = has.sum(axis=0)
+        shared = has[:, (n_having > 1) & (n_having <= len(drawn) / 2)]
+        share = (shared @ shared.T > 0) | np.eye(len(drawn), dtype=bool)
+        with_a_third = share.astype(np.float32) @ share > 0
+        relations = [share, with_a_third]
+        if groups is not None:
+            relations.append(groups[drawn, np.newaxis] == groups[drawn])
+        return cls([streams.names[i] for i in drawn.tolist()], relations, n)
+
+    def weight(self, names: Sequence[str], values: npt.ArrayLike) -> float:
+        """Return what a value of a stream counts, in eighths: 1 / m if m tell as much as one of unrelated streams.
+
+        This m is the design effect of a cluster sample, the largest by the relations: how much more the mean of
+        ranks varies than that of independent ones.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of streams.
+        values : array_like of shape (n_names,)
+            Their values, without NaN.
+        """
+        places = [self._place.get(name, -1) for name in names]
+        known = np.flatnonzero(np.array(places, dtype=np.int64) >= 0)
+        rows, ranks = np.array(places, dtype=np.int64)[known], _ranks(np.asarray(values)[known])
+        if not ranks.any():
+            return 1.0
+        most, n = 1.0, len(rows)
+        for relation in self._relations:
+            related = relation[np.ix_(rows, rows)]
+            share = (np.count_nonzero(related) - n) / (n * (n - 1))
+            if share <= MOST_RELATED:
+                most = max(most, float(ranks @ (related @ ranks) / (ranks @ ranks) / (1 - share)))
+        together = 1 + (most - 1) * self._n_streams / len(self._place)
+        return max(LEAST_WEIGHT, floor(8 / together) / 8)
+
+
+def _columns(values: Array) -> set[bytes]:
+    """Return the columns of a stream that change often enough."""
+    return {
+        column.tobytes()
+        for column in np.ascontiguousarray(values.T)
+        if np.count_nonzero(np.diff(np.nan_to_num(column))) >= FEWEST_CHANGES
+    }
+
+
+def _ranks(values: npt.NDArray[np.generic]) -> Array:
+    """Return ranks, of which equal values have a common one, less their mean."""
+    _, at, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Array = np.cumsum(counts) - counts / 2 - len(values) / 2
+    return ranks[at]
