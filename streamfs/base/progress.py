@@ -9,8 +9,8 @@ Progress = Callable[[str, int, int], None]
 
 @contextmanager
 def step(progress: Progress, what: str) -> Iterator[None]:
-    """Report work without parts as 0 of 1, then as 1 of 1 when it is done."""
-    progress(what, 0, 1)
+    """Report work without parts: its total is not known before it is done, and then it is 1 of 1."""
+    progress(what, 0, 0)
     yield
     progress(what, 1, 1)
 

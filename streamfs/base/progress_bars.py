@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from datetime import timedelta
 from html import escape
 from time import monotonic
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     ProgressColumn,
     Task,
@@ -48,7 +48,7 @@ def show_progress() -> Iterator[Report]:
 @contextmanager
 def _in_terminal() -> Iterator[Report]:
     """Yield a callback that shows bars on standard error, from the first report on."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), _Left())
+    columns = (TextColumn("{task.description}"), BarColumn(), _Done(), TimeElapsedColumn(), _Left())
     bars = Progress(*columns, console=Console(stderr=True))
     tasks: dict[str, TaskID] = {}
 
@@ -64,6 +64,16 @@ def _in_terminal() -> Iterator[Report]:
     finally:
         if tasks:
             bars.stop()
+
+
+class _Done(ProgressColumn):
+    """What is done of how much; of work without parts, of which nothing is known before its end, nothing."""
+
+    def render(self, task: Task) -> Text:
+        """Return the numbers as text."""
+        done = f"{task.completed:.0f}"
+        said = (done if task.completed else "") if task.total is None else f"{done}/{task.total:.0f}"
+        return Text(said, style="progress.download")
 
 
 class _Left(ProgressColumn):
@@ -86,18 +96,24 @@ def _is_notebook() -> bool:
 @contextmanager
 def _in_notebook() -> Iterator[Report]:
     """Yield a callback that writes bars into the output of the cell."""
-    from IPython.display import HTML, display  # noqa: PLC0415 - it is there in a notebook alone
+    from IPython.display import display  # noqa: PLC0415 - it is there in a notebook alone
 
-    rows: dict[str, str] = {}
-    shown = display(HTML(""), display_id=True)
+    rows: dict[str, tuple[str, str]] = {}
+    shown: Any = None
     begun, last = dict[str, float](), 0.0
 
     def report(what: str, done: int, total: int) -> None:
-        nonlocal last
-        now = monotonic()
-        rows[what] = bar_html(what, done, total, now - begun.setdefault(what, now))
-        if now - last > _SHOWN_EVERY or done == total:
-            shown.update(HTML("".join(rows.values())))
+        nonlocal shown, last
+        now, is_new = monotonic(), what not in rows
+        seconds = now - begun.setdefault(what, now)
+        rows[what] = bar_text(what, done, total, seconds), bar_html(what, done, total, seconds)
+        if is_new or now - last > _SHOWN_EVERY or done == total:
+            texts, bars = zip(*rows.values(), strict=True)
+            output = {"text/plain": "\n".join(texts), "text/html": "".join(bars)}
+            if shown is None:
+                shown = display(output, raw=True, display_id=True)
+            else:
+                shown.update(output, raw=True)
             last = now
 
     yield report
@@ -111,7 +127,21 @@ def bar_html(what: str, done: int, total: int, seconds: float) -> str:
     >>> bar_html("fitting", 3, 4, 30.0)
     '<div><progress value="3" max="4"></progress> fitting: 3 of 4, about 10 s left</div>'
     """
+    bar = f'<progress value="{done}" max="{total}"></progress>' if total else "<progress></progress>"
+    return f"<div>{bar} {escape(bar_text(what, done, total, seconds))}</div>"
+
+
+def bar_text(what: str, done: int, total: int, seconds: float) -> str:
+    """Return what is said beside a bar.
+
+    Examples
+    --------
+    >>> bar_text("fitting", 3, 4, 30.0), bar_text("building", 0, 0, 3.0), bar_text("building", 1, 1, 9.0)
+    ('fitting: 3 of 4, about 10 s left', 'building', 'building: done')
+    """
+    if total and done >= total:
+        return f"{what}: {f'{done} of {total}' if total > 1 else 'done'}"
     if not total:
-        return f"<div><progress></progress> {escape(what)}: {done}</div>"
-    left = f", about {seconds / done * (total - done):.0f} s left" if 0 < done < total else ""
-    return f'<div><progress value="{done}" max="{total}"></progress> {escape(what)}: {done} of {total}{left}</div>'
+        return f"{what}: {done}" if done else what
+    left = f", about {seconds / done * (total - done):.0f} s left" if done else ""
+    return f"{what}: {done} of {total}{left}"
