@@ -32,7 +32,8 @@ def test_each_work_is_shown_from_its_beginning_and_in_text_too(outputs):
         progress("<choosing>", 2, 2)
         with step(progress, "building"):
             assert outputs[-1]["text/html"].endswith("<div><progress></progress> building</div>")
+        progress("fitting", 0, 3)
     texts = [output["text/plain"].splitlines() for output in outputs]
     assert texts[0] == ["<choosing>: 0 of 2"]
-    assert texts[-1] == ["<choosing>: 2 of 2", "building: done"]
+    assert texts[-1] == ["<choosing>: 2 of 2", "building: done", "fitting: 0 of 3"]
     assert '<progress value="2" max="2"></progress> &lt;choosing&gt;: 2 of 2' in outputs[-1]["text/html"]
