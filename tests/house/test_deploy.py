@@ -8,10 +8,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
+from contextlib import suppress
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
+from helpers.broker import free_port
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -118,6 +122,18 @@ def test_the_page_runs_as_the_gateways_and_only_reads():
     assert (service["User"], service["ReadOnlyPaths"]) == ("streamfs", "%S/streamfs")
     words = shlex.split(service["ExecStart"])[1:]
     assert page.make_context(words[0], words[1:]).params["gateways"] == ("/var/lib/streamfs",)
+
+
+def test_the_page_that_a_unit_or_container_stops_has_not_failed(tmp_path):
+    command = [sys.executable, "-m", "streamfs", "page", str(tmp_path), "--port", str(free_port())]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as serving:
+        said = serving.stderr.readline()
+        for _ in range(200):
+            with suppress(OSError), urlopen(said.split()[4].removesuffix(";"), timeout=5):  # noqa: S310 - ours
+                break
+            time.sleep(0.05)
+        serving.terminate()
+        assert serving.wait(20) == 0, said + serving.stderr.read()
 
 
 # The image

@@ -22,6 +22,7 @@ from streamfs.page.server import read_password, server
 from streamfs.page.sources import GatewayFolder
 from streamfs.page.watched import Watched
 from streamfs.page.words import linked
+from streamfs.procedure.expectation import Expectation
 
 TOKEN = "a token that nobody guesses"  # noqa: S105 - of the test
 
@@ -64,6 +65,25 @@ def test_hostile_names_are_shown_and_do_nothing(app, path):
     for word in ("<script>alert", "<img", "\u202e", "\x00", "\x1b", "x" * 500, "49{"):
         assert word not in text.replace("/static/page.js", ""), word
     assert len(text) < 100_000
+
+
+@pytest.mark.parametrize(("completeness", "is_promised"), [(0.8, True), (None, True), (None, False)])
+def test_what_was_promised_is_shown_or_what_held_out_streams_support(tmp_path, completeness, is_promised):
+    expected = Expectation(0.85, completeness, None, 0.02, is_promised, True, 9, 1).to_json()
+    seen = {
+        "status": "kept so far",
+        "decisions": 3,
+        "labels": 0,
+        "right": 0,
+        "accuracy_at_least": 0.0,
+        "findings": [],
+    }
+    write_view(tmp_path, now_facts(promise=expected | seen), rows_of(["room"], ["n1"]))
+    for path in ("/1/", "/1/model"):
+        status, _, text = ask(application([Watched(1, GatewayFolder(tmp_path))]), path)
+        assert (status, text.count("accuracy 85 %")) == (200, 1)
+        assert ("completeness 80 %" in text) == (completeness is not None)
+        assert ("in training" in text) != is_promised
 
 
 @pytest.mark.parametrize("name", HOSTILE)

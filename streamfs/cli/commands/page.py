@@ -1,5 +1,6 @@
 """Show gateways to people."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -35,4 +36,5 @@ def page(gateways: tuple[str, ...], host: str, port: int, password: Path | None,
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     click.echo(f"the page is at http://{host}:{port}/; stop with Ctrl-C", err=True)
-    serving.run()
+    with suppress(KeyboardInterrupt):  # it is stopped so, or by SIGTERM
+        serving.run()
