@@ -21,6 +21,7 @@ from twin import calm, differences, is_comparable
 from world import run
 
 AT_ONCE = 50  # seeds of a task
+SELDOM = 100_000  # objects after which garbage is collected
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
 COMPARED = 4  # a calm twin runs beside 1 world in 4
 
@@ -48,11 +49,14 @@ def simulator() -> Iterator[Attempt]:
     logging.disable(logging.CRITICAL)
     gc.collect()  # or what earlier worlds left would be frozen, and never be collected
     gc.freeze()  # what is there already is not looked at again and again
+    thresholds = gc.get_threshold()
+    gc.set_threshold(SELDOM, *thresholds[1:])
     memory = MEMORY if MEMORY.is_dir() else None
     try:
         with TemporaryDirectory(dir=memory) as folder:
             yield partial(attempt, Path(folder) / "world")
     finally:
+        gc.set_threshold(*thresholds)
         gc.unfreeze()
         logging.disable(disabled)
 
