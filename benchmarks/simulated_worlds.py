@@ -22,6 +22,7 @@ sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "world")
 from campaign import Report  # noqa: E402
 from ledger import noted  # noqa: E402
 from planted import BUGS  # noqa: E402
+from scenario import DEVICES  # noqa: E402
 from simulate import summary  # noqa: E402
 
 NAME = "simulated_worlds"
@@ -48,6 +49,10 @@ FAULTS = {
     "refuse": ("the broker refuses control messages or decisions", "`/readyz`: refused publications"),
     "step": ("the wall clock is set by a minute or a year", "`/readyz`: clocks"),
     "reload": ("another model is loaded", "counter `reloads`"),
+    "restart": (
+        "a device starts anew, and reports as often as it was made to",
+        "counters `devices_born`, `devices_asked_again`",
+    ),
     "hostile": ("a message with a wild stamp, value or no sense", "`future`, dead letters, `/readyz`: clocks"),
 }
 """What each kind of fault is, and where an operator sees it."""
@@ -67,7 +72,8 @@ def section(reports: list[Report], bugs: list[dict[str, Any]]) -> str:
 `python tests/world/simulate.py --ledger worlds.jsonl`: broker, network, disk, clocks and nodes simulated in one process
 (`tests/world`), the gateway real. {summary(reports)}, all checks included; seeds {first} to {last - 1}. Each was compared with a core that nothing has
 befallen, with the naive gateway (where channels open later, first episodes alone), and 1 in 4 of those whose faults lose nothing with the
-same world without faults. 1 in 10 has a mirror. In the table, how often each fault was tried, in any mixture,
+same world without faults. 1 in 10 has a mirror, 1 in {DEVICES}
+devices of other makers, which obey or not, instead of nodes. In the table, how often each fault was tried, in any mixture,
 and in how many worlds that had it a message or decision was lost, a decision was published with two contents, anything was changed, or
 a gateway refused to start or ended with an error.
 

@@ -3,6 +3,7 @@
 from math import inf
 
 import orjson
+from devices import disobedient, untold
 from fault import HARMLESS
 from helpers.records import content
 from oracles.gateway import NaiveGateway
@@ -30,7 +31,7 @@ def problems_of(scenario, outcome):
 
 def check_log(scenario, outcome, kinds):
     """Every message that was acknowledged is in the log, and nothing that was not sent."""
-    sent = {number: (each.topic, each.payload) for number, each in enumerate(scenario.messages, 1)}
+    sent = dict(enumerate([*((each.topic, each.payload) for each in scenario.messages), *outcome.said], 1))
     logged = {(record.topic, record.payload) for record in outcome.records if record.kind == MESSAGE}
     lost = [number for number in outcome.acknowledged if sent[number] not in logged]
     if lost:
@@ -78,6 +79,7 @@ def check_core(scenario, outcome, _):
     energy = [orjson.loads(orjson.dumps(line)) for line in effects.energy]
     if energy != outcome.energy:
         yield "changed: the journal has another account of energy than the records give"
+    yield from check_devices(effects, core, outcome)
     if core.to_state()() != outcome.snapshot:
         restored = Core.from_state(outcome.snapshot, known)
         differing = [
@@ -91,13 +93,21 @@ def check_core(scenario, outcome, _):
             yield f"changed: the gateway's state differs from what the records give: {differing}"
 
 
+def check_devices(effects, core, outcome):
+    """Devices were asked all that the records ask of them, and those that obey do what was wanted last."""
+    if lost := untold(effects.publications, outcome.published):
+        yield f"lost: devices were not asked {sorted(lost)}"
+    for name, does, wanted in disobedient(outcome.devices, core.conduct):
+        yield f"changed: {name} reports every {does} s, wanted is {wanted}"
+
+
 def check_decisions(scenario, outcome, kinds):
     """The decisions on streams of honest nodes, and what of theirs had come before, are those of the slow twin.
 
-    It does not know that where channels open later, an episode after the first, or of another model, waits for new
-    values.
+    It knows no devices, nor that where channels open later, an episode after the first, or of another model, waits
+    for new values.
     """
-    if scenario.kind == "later" and "reload" in kinds:
+    if scenario.kind == "devices" or (scenario.kind == "later" and "reload" in kinds):
         return
     streams = honest_streams(scenario.kind)
     twin = slow_twin(scenario, outcome.records, streams)

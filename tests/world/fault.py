@@ -41,6 +41,7 @@ class Fault(NamedTuple):
     - ``double``: delivery number ``begin`` comes twice
     - ``refuse``: the broker refuses publications to topics that contain control (value 0) or decision (1)
     - ``step``: the wall clock is set forward by the value
+    - ``restart``: the device of this number starts anew
     - ``reload``: the model file is loaded again, with the model of this number
     """
 

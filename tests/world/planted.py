@@ -193,6 +193,19 @@ BUGS = (
         "True",
     ),
     Bug(
+        "it matters for devices where records are cut",
+        "core/core.py",
+        "        self._set_aside()\n        self._effects.rejected",
+        "        self._note_wanted()\n        self._effects.rejected",
+    ),
+    Bug("a restart forgets whom it has asked", "core/conduct.py", "self._put(device_of_state(values))", "pass"),
+    Bug(
+        "a device that starts anew is not asked again",
+        "core/conduct.py",
+        'self.counters["devices_born"] += 1\n            ask_anew(device)',
+        'self.counters["devices_born"] += 1',
+    ),
+    Bug(
         "the clock goes back with the wall clock",
         "service.py",
         "        self._clock.start_after(self._core.joiner.latest)\n",

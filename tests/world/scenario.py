@@ -5,6 +5,7 @@ from random import Random
 from typing import NamedTuple
 
 import orjson
+from devices import Present, device_bindings, draw_devices
 from fault import DEATHS, Fault
 from helpers.procedures import channels_procedure
 from helpers.records import Models, make_options
@@ -20,12 +21,19 @@ COLUMNS = {
     "alone": ("x", "door@flag:0.5"),
     "paired": ("a.x", "b.x", "b.door@flag:0.5"),
     "later": ("x@from:3", "door@flag:0.5"),
+    "devices": ("temperature@delta:0.5",),
 }
-OTHERS = {"alone": ("x",), "paired": ("a.x", "b.x"), "later": ("x",)}  # columns of the second model
+OTHERS = {  # columns of the second model
+    "alone": ("x",),
+    "paired": ("a.x", "b.x"),
+    "later": ("x",),
+    "devices": ("temperature@delta:0.2",),
+}
 PAIRS = {"p": {"a": "n0", "b": "n1"}, "q": {"a": "n1", "b": "n2"}, "r": {"a": "n0", "b": "n3"}}
 NODES = ("n0", "n1", "n2", "n3")
 HOSTILE = "evil"
 COMMANDS = "streamfs/command/gateway"
+DEVICES = 20  # in 1 world in 20 there are devices in place of nodes
 WILD = (0.0, 1.0, -3.0, 60.0, 9000.0, -9000.0, 3e8, 4e9)
 
 
@@ -46,7 +54,8 @@ class Scenario(NamedTuple):
     seed : int
         Of what is drawn on the way, such as latencies.
     kind : str
-        Whether nodes are streams ``alone`` or ``paired``; ``later``: alone, with a channel that opens later.
+        Whether nodes are streams ``alone`` or ``paired``; ``later``: alone, with a channel that opens later; or
+        whether they are ``devices``.
     options : dict
         Of the gateway's core.
     commits : dict
@@ -59,6 +68,8 @@ class Scenario(NamedTuple):
         What goes wrong.
     is_mirrored : bool
         Whether the state has a mirror.
+    devices : tuple of Present
+        Devices of other makers.
     """
 
     seed: int
@@ -69,6 +80,7 @@ class Scenario(NamedTuple):
     messages: tuple[Sent, ...]
     faults: tuple[Fault, ...]
     is_mirrored: bool
+    devices: tuple[Present, ...] = ()
 
     @property
     def end(self):
@@ -95,6 +107,8 @@ def models(kind):
 @cache
 def bindings(kind):
     columns = COLUMNS[kind]
+    if kind == "devices":
+        return device_bindings(columns)
     return Bindings.pairs(columns, PAIRS) if kind == "paired" else Bindings.single(columns, [*NODES, HOSTILE])
 
 
@@ -134,7 +148,7 @@ def draw(seed):
     receive_maximum = random.choice([1, 3, 20])
     faults = draw_faults(random, FIRST + n_ticks)
     is_mirrored = random.random() < 0.1
-    return Scenario(
+    scenario = Scenario(
         seed,
         kind,
         options,
@@ -144,6 +158,19 @@ def draw(seed):
         tuple([*faults, *burning(random, FIRST + n_ticks)] if is_mirrored else faults),
         is_mirrored,
     )
+    return with_devices(scenario, random) if seed % DEVICES == 0 else scenario
+
+
+def with_devices(scenario, random):
+    """Return a world with devices in place of nodes; some start anew on the way."""
+    devices, end = draw_devices(random), scenario.end - REST
+    restarts = [
+        Fault("restart", random.uniform(0.0, end), value=random.randrange(len(devices)))
+        for _ in range(random.choice([0, 0, 1, 3]))
+    ]
+    messages = tuple(sent for sent in scenario.messages if sent.topic == COMMANDS)
+    faults = (*scenario.faults, *restarts)
+    return scenario._replace(kind="devices", messages=messages, faults=faults, devices=devices)
 
 
 def readings(random, n_ticks):

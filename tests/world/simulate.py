@@ -36,6 +36,7 @@ def described(scenario: Scenario) -> str:
     """Return a scenario in lines."""
     lines = [f"  {name}: {getattr(scenario, name)}" for name in ("kind", "options", "commits", "receive_maximum")]
     lines += [f"  {fault.kind} {fault.begin:g} {fault.end:g} {fault.value:g}" for fault in scenario.faults]
+    lines += [f"  {device}" for device in scenario.devices]
     lines += [f"  at {sent.time:.3f} s {sent.topic} {sent.payload!r}" for sent in scenario.messages]
     return "\n".join(lines)
 

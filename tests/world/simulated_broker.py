@@ -59,6 +59,7 @@ class Broker:
         self.asked = {}  # when silence was asked for: the gateway's time of it, and the true one
         self._timeline, self._random, self._faults = timeline, random, faults
         self.receive_maximum = receive_maximum  # in either direction
+        self.on_taken = lambda _: None  # called with what it takes
         self.hung_up = -inf  # when it last has
         self.is_calm = False  # whether it hangs up no more
         self._has_session = False
@@ -112,6 +113,7 @@ class Broker:
 
     def _keep(self, publication):
         self.published.append((self._n_connections, publication))
+        self.on_taken(publication)
         if publication.retain:
             self.retained[publication.topic] = publication.payload
 

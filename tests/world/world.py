@@ -13,6 +13,7 @@ from threading import Event
 from typing import NamedTuple
 from unittest.mock import patch
 
+from devices import Yard
 from disk import START, Disk
 from fault import Faults
 from process import Killed, Process, Threads, pause
@@ -44,6 +45,8 @@ class Outcome(NamedTuple):
     published: list
     retained: dict
     acknowledged: set
+    said: list
+    devices: list
     asked: dict
     snapshot: bytes
     requested: dict
@@ -68,6 +71,8 @@ class World:
         self.disk = Disk(folder / "state", folder / "spool", *seams)
         self._burnt = {}  # records that were on disks that are gone, by their ends
         self._broker = Broker(self.timeline, self._random, self._faults, scenario.receive_maximum)
+        self.yard = Yard(scenario, self.timeline, self._broker, WALL)
+        self._broker.on_taken = self.yard.hear
         self._wall_step = 0.0
         self._model = models(scenario.kind).first
         self._options = options_of(scenario)
@@ -107,6 +112,7 @@ class World:
             "reload": self._reload,
             "lie": lambda _: self.disk.begin_to_lie(),
             "burn": self._burn,
+            "restart": self.yard.restart,
         }
         for fault in self._scenario.faults:
             if fault.kind in acts:
@@ -190,7 +196,14 @@ class World:
     def _outcome(self, n_lives, refusal):
         """Return what is left; of a gateway that refused to start, only what it has published."""
         broker = self._broker
-        seen = (broker.published, broker.retained, broker.acknowledged, broker.asked)
+        seen = (
+            broker.published,
+            broker.retained,
+            broker.acknowledged,
+            self.yard.said,
+            self.yard.devices,
+            broker.asked,
+        )
         state, gateway = self._state, self._gateway
         try:
             if refusal is not None:
@@ -201,7 +214,7 @@ class World:
                 state.journal.energy(),
                 *seen,
                 gateway.core.to_state()(),
-                {each.topic: each.payload for each in gateway.core.roster.control_states()},
+                {each.topic: each.payload for each in gateway.core.control_states()},
                 gateway.health().refused_publications,
                 gateway.core.counters,
                 duplicates(gateway.core),

@@ -84,6 +84,7 @@ class Conduct:
     ) -> None:
         self.counters = Counter(dict.fromkeys(COUNTERS, 0))
         self.devices: dict[str, Device] = {}
+        self.unnoted: dict[tuple[str, bool], None] = {}  # nodes of which models want something else, or no more
         self._of: dict[str, dict[str, Device]] = {}  # the same, by node
         self._profiles = {key: profile for key, profile in profiles.items() if profile.report is not None}
         self.asks = bool(self._profiles)  # whether any device can be asked
@@ -377,6 +378,7 @@ class Conduct:
             "is_guarded": self.is_guarded,
             "acted": self._acted,
             "is_wary": self.is_wary,
+            "unnoted": [*self.unnoted],
             "asked": [[number, *of] for number, of in self._asked.items()],
             "sparkplug": self._host.to_state(),
             "hearing": {node: [*account] for node, account in self.hearing.items()},
@@ -393,6 +395,7 @@ class Conduct:
         self.is_wary = state.get("is_wary", False)
         self.is_guarded, self._acted = state.get("is_guarded", False), state.get("acted")
         self._asked = {number: (key, quantity) for number, key, quantity in state["asked"]}
+        self.unnoted = dict.fromkeys((node, is_followed) for node, is_followed in state.get("unnoted", ()))
         self.hearing = {node: Account(*paid) for node, paid in state.get("hearing", {}).items()}
         if "sparkplug" in state:
             self._host.restore(state["sparkplug"])

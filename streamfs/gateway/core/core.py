@@ -347,8 +347,8 @@ class Core:
                 self._want(node)
             self._effects.publications += self.conduct.hear(name, profile, now, topic, factor)
 
-    def _note_wanted(self) -> None:
-        """Let control messages to devices that know none be what they are asked."""
+    def _set_aside(self) -> None:
+        """Keep from control messages to devices, which know none, who is to be asked something else."""
         if not (self.conduct.devices and self._effects.publications):
             return
         others = []
@@ -356,17 +356,25 @@ class Core:
             node = publication.topic.removeprefix(self._control)
             if node == publication.topic or not self.conduct.has(node):
                 others.append(publication)
-            elif publication.payload:
+            else:
+                self.conduct.unnoted[node, bool(publication.payload)] = None
+        self._effects.publications = others
+
+    def _note_wanted(self) -> None:
+        """Want of devices what models want now: not as a take ends, or it would matter where records are cut."""
+        self._set_aside()
+        unnoted, self.conduct.unnoted = self.conduct.unnoted, {}
+        for node, is_followed in unnoted:
+            if is_followed:
                 self._want(node)
             else:
-                others += self.conduct.forget(node)
-        self._effects.publications = others
+                self._effects.publications += self.conduct.forget(node)
 
     def _want(self, node: str) -> None:
         self.conduct.want(node, self.roster.requested(node), self.roster.routes.channels_of(node))
 
     def _take_effects(self) -> Effects:
-        self._note_wanted()
+        self._set_aside()
         self._effects.rejected, self._intake.rejected = self._intake.rejected, []
         return self._effects.take()
 
