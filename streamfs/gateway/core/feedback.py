@@ -1,7 +1,7 @@
 """Feedback: labels that arrive later, and what they and the decisions show of drift and of the promise."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -66,6 +66,8 @@ class Feedback:
         cleared = [] if self.monitor is None else [self._wanted(stream, None) for stream in self.monitor.wanted]
         self.monitor = monitor_of(procedure, self._share_wanted, self._group_of)
         self._labelled: dict[str, int] = {}  # the last labelled episode of each stream
+        self._asked: dict[str, list[Any]] = {}  # episode and label of each decision whose true label is wanted
+        self._classes = procedure.classes
         if self.monitor is not None and self._digest in self._withdrawn:
             self.monitor.restore(self._withdrawn[self._digest])
         self._begin_recorder(procedure)
@@ -115,15 +117,14 @@ class Feedback:
             raise
         engine = None if model is None or not model.engine.is_decided(stream) else model.engine
         if engine is None or episode not in (None, engine.episode(stream)):
-            self.counters["labels_unused"] += 1
-            return []
+            return self._answered(stream, label, episode, record.arrival if time is None else time)
         procedure, values = engine.procedure, engine.values(stream)
         if np.isnan(values).all():  # decided by a previous model
             self.counters["labels_unused"] += 1
             return []
         if label not in procedure.classes:
             self.counters["labels_unreadable"] += 1
-            raise PayloadError(f"label is {label!r}, expected one of {', '.join(procedure.classes)}")
+            raise _unknown(label, procedure.classes)
         probabilities = procedure.classifier.probabilities(values[None, :])[0]
         best = int(probabilities.argmax())
         ticks = np.array([engine.tick(stream)])
@@ -146,10 +147,22 @@ class Feedback:
                 alerts += self._monitored(partial(self.monitor.labelled, *found))
         return alerts
 
+    def _answered(self, stream: str, label: str, episode: int | None, time: float) -> list[Publication]:
+        """Take a label that was asked for, though the next episode of its stream has begun; others are unused."""
+        asked = self._asked.get(stream)
+        if self.monitor is None or asked is None or episode not in (None, asked[0]):
+            self.counters["labels_unused"] += 1
+            return []
+        if label not in self._classes:
+            self.counters["labels_unreadable"] += 1
+            raise _unknown(label, self._classes)
+        self._labelled[stream] = asked[0]
+        return self._monitored(partial(self.monitor.labelled, label == asked[1], time, stream))
+
     def to_state(self) -> dict[str, bytes]:
         """Copy the state of drift detectors and monitor, each as opaque bytes; empty without drift detection."""
         state = {"drift": b"" if self._drift is None else self._drift.snapshot()}
-        monitored = None if self.monitor is None else [self.monitor.to_state(), self._labelled]
+        monitored = None if self.monitor is None else [self.monitor.to_state(), self._labelled, self._asked]
         self._leave_recorder()
         state["promise"] = orjson.dumps([monitored, self.previous, self._withdrawn, self._recorded])
         return state
@@ -164,7 +177,7 @@ class Feedback:
                 self.recorder.restore(self._recorded[self._digest])
             if self.monitor is not None and monitored is not None:
                 self.monitor.restore(monitored[0])
-                self._labelled = monitored[1]
+                self._labelled, self._asked = monitored[1], dict(*monitored[2:])
 
     def _leave(self, digest: str) -> None:
         """Remember the model that another one follows."""
@@ -196,6 +209,10 @@ class Feedback:
         before = monitor.status, len(monitor.findings), monitor.is_new
         take()
         wanted = dict(monitor.take_news())
+        for stream, is_wanted in wanted.items():
+            self._asked.pop(stream, None)
+            if is_wanted and decision is not None:
+                self._asked[stream] = [decision.episode, decision.label]
         asked = [self._wanted(stream, decision if is_wanted else None) for stream, is_wanted in wanted.items()]
         is_same = before == (monitor.status, len(monitor.findings), monitor.is_new)
         return asked if is_same else [*asked, self._promise()]
@@ -220,3 +237,7 @@ def _gives_up(procedure: Procedure) -> bool:
     """Return whether a procedure gives streams up, so that their episodes are not seen whole."""
     thresholds = procedure.rule.thresholds()
     return thresholds is not None and thresholds.gives_up
+
+
+def _unknown(label: str, classes: Sequence[str]) -> PayloadError:
+    return PayloadError(f"label is {label!r}, expected one of {', '.join(classes)}")

@@ -139,7 +139,7 @@ def _check_groups(text: str) -> None:
     try:
         re.compile(text)
     except re.error as error:
-        raise ValueError(f"is {text!r}, expected a regular expression ({error})") from error
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from error
 
 
 ON_WITHDRAWAL = MARK, NO_LABEL, RAISE, PREVIOUS, RECERTIFY = "mark", "no_label", "raise", "previous", "recertify"

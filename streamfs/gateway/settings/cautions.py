@@ -5,17 +5,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from streamfs.gateway.core.device_profile import DeviceProfile
-from streamfs.gateway.core.options import SAFE, DeviceReturn
+from streamfs.gateway.core.options import PREVIOUS, RAISE, SAFE, DeviceReturn
 from streamfs.gateway.core.speech import safe_for
 from streamfs.gateway.settings.settings import Settings
 from streamfs.gateway.transport.broker_address import BrokerAddress
+from streamfs.procedure.procedure import Procedure
+from streamfs.procedure.promise_monitor import raised
 
 _HERE = ("localhost", "127.0.0.1", "::1")
 
 
-def cautions(settings: Settings, address: BrokerAddress) -> list[str]:
-    """Return warnings, each with its remedy: of the broker, and of files and folders that are open to others."""
-    return [*_of_broker(settings, address), *_of_protocol(settings), *_of_devices(settings), *_of_files(settings)]
+def cautions(settings: Settings, address: BrokerAddress, procedure: Procedure) -> list[str]:
+    """Return warnings, each with its remedy: of the broker, the promise, and files that are open to others."""
+    of_broker = *_of_broker(settings, address), *_of_protocol(settings)
+    return [*of_broker, *_of_promise(settings, procedure), *_of_devices(settings), *_of_files(settings)]
 
 
 def _of_broker(settings: Settings, address: BrokerAddress) -> Iterator[str]:
@@ -34,6 +37,17 @@ def _of_protocol(settings: Settings) -> Iterator[str]:
             "with MQTT 3.1.1 the broker does not say what it refuses, so that refused publications are lost, and "
             "decides itself how long it keeps the session; control messages do not expire"
         )
+
+
+def _of_promise(settings: Settings, procedure: Procedure) -> Iterator[str]:
+    asked = settings.promise
+    if asked.on_withdrawal == RAISE and raised(procedure, asked.raised_to) is None:
+        yield (
+            f'on_withdrawal = "raise" does nothing: {asked.raised_to:g}, raised_to, is no higher than the '
+            "confidence threshold of the model, or the model has several"
+        )
+    if asked.on_withdrawal == PREVIOUS and settings.state is None:
+        yield 'on_withdrawal = "previous" does nothing without a state, which keeps earlier models'
 
 
 def _of_devices(settings: Settings) -> Iterator[str]:

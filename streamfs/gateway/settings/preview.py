@@ -38,7 +38,7 @@ class GatewayPreview:
     @property
     def cautions(self) -> list[str]:
         """What the settings allow and should not, with remedies."""
-        return cautions(self.settings, self.address)
+        return cautions(self.settings, self.address, self.procedure)
 
     def to_json(self) -> dict[str, Any]:
         """Return the preview for JSON, without a password."""

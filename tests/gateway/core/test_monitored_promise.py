@@ -5,7 +5,7 @@ from dataclasses import replace
 import orjson
 import pytest
 from helpers.promised import PLAIN, promised
-from helpers.records import Models, content, label, message, new_core, restored
+from helpers.records import Models, command, content, label, message, new_core, restored
 
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.records import model_record
@@ -134,10 +134,14 @@ def wanted(effects):
     return [(each.topic.removeprefix("streamfs/label-wanted/"), bool(each.payload)) for each in found]
 
 
-def test_labels_are_asked_for_and_no_others_count():
+@pytest.mark.parametrize("next_has_begun", [False, True])
+def test_labels_are_asked_for_and_no_others_count(next_has_begun):
+    """They may be answered when the next episode of the stream has begun."""
     core, _ = new_core(MODELS, Bindings.single(["x", "y"]), lateness=0.0, labels_wanted=0.5)
     asked = [each for number in range(20) for each in wanted(decide(core, number))]
     assert 0 < len(asked) < 20
+    if next_has_begun:
+        core.take([command({"reopen": "*"})])
     core = restored(core, MODELS)
     for number in range(20):
         answered = wanted(core.take([label(f"n{number}", "off")]))

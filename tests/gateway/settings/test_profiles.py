@@ -7,6 +7,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from helpers.procedures import mean_procedure
 
 from feature_extractors.report import Policy
 from streamfs.errors import PayloadError, SettingsError, StreamfsError
@@ -295,7 +296,8 @@ def test_what_rest_means_for_reopening_is_a_caution(tmp_path):
     for last, warned in [('device = "tasmota"', True), ('device = "tasmota"\ncontrol = false', False)]:
         (tmp_path / "gateway.toml").write_text("\n".join([*lines, last]), encoding="utf-8")
         settings = read_settings(tmp_path / "gateway.toml")
-        found = [each for each in cautions(settings, settings.broker.address()) if "tasmota" in each]
+        said = cautions(settings, settings.broker.address(), mean_procedure())
+        found = [each for each in said if "tasmota" in each]
         assert [each.partition(" ")[0] for each in found] == ["devices"] * 2 * warned
         assert bool(settings.bindings(["temperature@delta:0.5"]).devices) == warned
         assert any("reopen_after is 600 s" in each for each in found) == warned

@@ -784,6 +784,18 @@ def test_a_gateway_without_a_name_at_the_broker_is_warned_of():
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_withdrawal_on_which_nothing_would_happen_is_warned_of():
+    shown = check(f'{LEAST}[promise]\non_withdrawal = "raise"\nraised_to = 0.1\n')
+    assert shown.exit_code == 0
+    assert 'on_withdrawal = "raise" does nothing: 0.1, raised_to, is no higher than' in shown.stderr
+    assert (
+        '"previous" does nothing without a state'
+        in check(f'{LEAST}[promise]\non_withdrawal = "previous"\n').stderr
+    )
+    assert "does nothing" not in check(f'{LEAST}[promise]\non_withdrawal = "raise"\n').stderr
+
+
+@pytest.mark.usefixtures("folder")
 def test_many_streams_are_counted_and_the_first_ones_named():
     nodes = [f"n{n}" for n in range(1, 21)]
     result = check(f"{LEAST}[streams]\nnodes = {nodes}\n")
