@@ -152,6 +152,8 @@ def test_other_dates_need_their_format(files):
         StreamSet.read(path, labelled=False)
     assert StreamSet.read(path, labelled=False, time_format="%d.%m.%Y %H:%M").period == 60.0
     assert StreamSet.read(files(ms=run(0, 20)) / "ms.csv", labelled=False, time_format="ms").period == 0.02
+    path = files(log=run("22.11.2026 16:30:00.500", "22.11.2026 16:30:01.250")) / "log.csv"
+    assert StreamSet.read(path, labelled=False, time_format="%d.%m.%Y %H:%M:%S.%f").period == 0.75
 
 
 def test_an_odd_date_among_others_is_refused_with_its_row(files):
@@ -252,6 +254,7 @@ def test_labels_are_in_a_file_or_folders(files):
         ("long", ("a", "b"), "long is .*, expected four columns"),
         ("columns", "x", "columns is 'x', expected the names of some columns"),
         ("time_format", "hours", "time_format is 'hours', expected s, ms, us, ns or a format"),
+        ("time_format", "%H:%M:%S,%f", "time_format is '%H:%M:%S,%f', expected a point before %f"),
         (
             "time",
             tuple("abcdefg"),

@@ -58,7 +58,7 @@ class Layout:
         with one label is a stream, and rows without a label are left out.
     time_format : str, optional
         What times are, if that is not found by itself: ``s``, ``ms``, ``us`` or ``ns``, or a format of `strftime`,
-        such as ``"%d.%m.%Y %H:%M"``.
+        such as ``"%d.%m.%Y %H:%M"``; ``.%f`` is the fraction of a second.
     time_zone : str
         Time zone of dates without an offset, such as ``Europe/Berlin``.
     values : mapping of str to float, "missing" or "unit", optional
@@ -122,10 +122,20 @@ class Layout:
         if self.time_format is not None and self.time_format not in UNITS and "%" not in self.time_format:
             expected = "s, ms, us, ns or a format such as '%d.%m.%Y %H:%M'"
             raise DataError(f"time_format is {self.time_format!r}, expected {expected}")
+        if self.time_format is not None:
+            self._set_fraction(self.time_format)
         try:
             ZoneInfo(self.time_zone)
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             raise DataError(f"time_zone is {self.time_zone!r}, expected a name such as 'Europe/Berlin'") from error
+
+    def _set_fraction(self, form: str) -> None:
+        """Read Python's ``.%f``, the fraction of a second, for which others write ``%.f``."""
+        object.__setattr__(self, "time_format", form.replace(".%f", "%.f"))
+        if "%f" in str(self.time_format):
+            raise DataError(
+                f"time_format is {form!r}, expected a point before %f: the fraction of a second is .%f"
+            )
 
     def _set_streams(self) -> None:
         if self.stream is not None and not isinstance(self.stream, str):
