@@ -127,6 +127,16 @@ def test_a_state_becomes_streams(tmp_path, capfd):
     streams = StreamSet.read(out, long=LONG, labelled=False)
     assert (streams.names, streams.columns, streams.period) == (("n1", "n2"), ("light",), 10.0)
     np.testing.assert_array_equal(streams.values[:, :, 0], [[0, 1, 2, 3], [100, 101, 102, 103]])
+    (tmp_path / "pairs.csv").write_text("stream,a,b\ndesk,n1,n2\n", encoding="utf-8")
+    main(["collect", str(tmp_path / "state"), "-o", str(out), "--pairs", str(tmp_path / "pairs.csv")])
+    of_pair = StreamSet.read(out, long=LONG, labelled=False)
+    assert (of_pair.names, of_pair.columns) == (("desk",), ("a.light", "b.light"))
+    np.testing.assert_array_equal(of_pair.values[0].T, streams.values[:, :, 0])
+    (tmp_path / "pairs.csv").write_text("stream,a,b\ndesk,n8,n9\n", encoding="utf-8")
+    with pytest.raises(SystemExit):
+        main(["collect", str(tmp_path / "state"), "-o", f"{out}.csv", "--pairs", str(tmp_path / "pairs.csv")])
+    assert "no readings of the nodes of pairs, such as 'n8'" in capfd.readouterr().err
+    assert not (tmp_path / "readings.parquet.csv").exists()
 
 
 def test_a_state_says_itself_how_its_messages_are_read(tmp_path, capfd):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     epilog=example_text(
         "streamfs collect state --config gateway.toml -o readings.parquet",
         "streamfs collect spool -o readings.csv --labels labels.csv",
+        "streamfs collect state -o streams.parquet --pairs nodes.csv",
         "streamfs collect home-assistant_v2.db -o history.parquet",
     )
 )
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
     "--config",
     type=OLD_FILE,
     help="Settings of the gateway; by default, nodes publish to sensors/{node}/{channel}.",
+)
+@click.option(
+    "--pairs",
+    type=OLD_FILE,
+    help="CSV file with streams and their nodes by role, stream,a,b: write streams of these, in place of nodes.",
 )
 @click.option(
     "--labels",
@@ -44,6 +50,7 @@ def collect(
     source: Path,
     out: Path,
     config: Path | None,
+    pairs: Path | None,
     labels: Path | None,
     label_span: float | None,
     time_zone: str,
@@ -57,12 +64,14 @@ def collect(
 
     The file has a row for each reading: stream (the node), time (in seconds), sensor (the quantity) and value. A
     reading that was delivered twice is written once. All nodes are collected, also those that a gateway does not
-    follow, and no model is needed.
+    follow, and no model is needed. With --pairs streams have the sensors of several nodes, such as a.light.
     """
     from streamfs.cli import console
     from streamfs.cli.histories.find import history
     from streamfs.cli.histories.gateway import gateway_readings
+    from streamfs.cli.histories.of_pairs import of_pairs
     from streamfs.data.stream_files import write_readings
+    from streamfs.gateway.settings.pairs_file import read_pairs
     from streamfs.gateway.settings.settings import read_settings
 
     if not source.exists():
@@ -72,8 +81,9 @@ def collect(
     readings = gateway_readings(source, settings, left_out) or history(source, time_zone, statistics=statistics)
     if readings is None:
         raise DataError(f"{source} is no history: neither of a gateway, nor of a system that is known")
+    paired = readings if pairs is None else of_pairs(readings, read_pairs(pairs))
     with console.progress() as report, step(report, f"reading {source.name}"):
-        n_readings = write_readings(readings, out)
+        n_readings = write_readings(paired, out)
     if labels is not None:
         _write_labels(source, settings, label_span, left_out, labels)
     for cause, number in sorted(left_out.items()):
