@@ -88,6 +88,8 @@ def test_some_columns_are_read_in_the_order_named(files):
     assert streams.columns == ("h",)
     assert_array_equal(streams.values[:, 0, 0], [50, 80])  # a stream begins at its first row of these
     streams = StreamSet.read(folder / "wide.csv", columns=["y", "x"], labelled=False)
+    with pytest.raises(DataError, match="columns has 'y', which is the label of the streams: leave it out"):
+        StreamSet.read(folder / "wide.csv", columns=["y", "x"], label="y")
     assert_array_equal(streams.values[0], [[2, 1], [4, 3]])
 
 

@@ -136,7 +136,7 @@ class _Guess:
 
     def __init__(self, table: Table, layout: Layout, cells: pl.DataFrame) -> None:
         self.table, self.layout, self.cells = table, layout, cells
-        self.free = list(table.columns)
+        self.free = [column for column in table.columns if column != layout.label]
 
     def fields(self) -> dict[str, Any]:
         """Return fields of a layout; none if no column may be the time."""

@@ -214,6 +214,8 @@ def _add_columns(rows: Rows, table: Table, meaning: _Meaning) -> None:
         for column in rows.layout.columns:
             if column not in table.columns:
                 raise MissingColumnError(table, "columns", column)
+        if meaning.label in rows.layout.columns:
+            raise DataError(f"columns has {meaning.label!r}, which is the label of the streams: leave it out")
         return
     for column in table.columns:
         if column not in (*meaning.columns, LABEL, rows.layout.label):
