@@ -1,6 +1,6 @@
 """Control messages: which channels each node is to send, and when it is to stop on its own."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil, inf
 
 import numpy as np
@@ -26,7 +26,8 @@ class Control:
     Messages are numbered, so that nodes can ignore those that come late or out of order: each has a higher number
     than those before, also than those of earlier runs that are forgotten, since numbers are at least the
     milliseconds since 1970 at the begin of a run. The broker forgets requests after ``stop_after`` seconds, and
-    messages that say to be silent after ``silent_for`` seconds.
+    messages that say to be silent after ``silent_for`` seconds. Requests announce what is requested of a node
+    ``later``, with the seconds until then.
     """
 
     def __init__(
@@ -35,11 +36,13 @@ class Control:
         prefix: str = "streamfs",
         stop_after: float | None = None,
         silent_for: float | None = None,
+        later: Callable[[int], Mapping[str, float]] = lambda _: {},
     ) -> None:
         self._channels = tuple(channels)
         self._prefix = prefix
         self._stop_after = stop_after
         self._silent_for = silent_for
+        self._later = later
         self.newest_number = 0
         self.numbers: Numbers = np.zeros(0, dtype=np.int64)  # of the nodes' last messages; 0 before the first
         self._uses = np.zeros((0, len(self._channels)), dtype=np.int32)
@@ -118,6 +121,9 @@ class Control:
         requested = zip(self._channels, self._requested[node], strict=True)
         channels = [channel for channel, is_requested in requested if is_requested]
         message: dict[str, object] = {"channels": channels}
+        later = {channel: at for channel, at in self._later(node).items() if channel not in channels}
+        if channels and later:
+            message["later"] = later
         if channels and self._stop_after is not None:
             message["stop_after"] = self._stop_after
         message["number"] = int(self.numbers[node])

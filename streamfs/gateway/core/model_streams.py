@@ -185,6 +185,16 @@ class ModelStreams:
         """Slots that undecided streams request, a row each; -1 in place of those that they do not."""
         return self._requested(self.engine.rows(WAITING, OPEN))
 
+    def opening_later(self, node: int) -> dict[str, float]:
+        """Return the channels of a node that open later, and the seconds from the first tick of an episode on."""
+        channels, found = self._joiner.channels, dict[str, float]()
+        for column, tick in enumerate(self.procedure.openings):
+            if tick > 1:
+                slots = self._slots[self.engine.rows(WAITING, OPEN, DECIDED), column]
+                for slot in np.unique(slots[slots // len(channels) == node]).tolist():
+                    found[channels[slot % len(channels)]] = (tick - 1) * self.procedure.period
+        return found
+
     def all_slots(self) -> Slots:
         """Slots that feed any stream, shape (n,)."""
         return self._slots[self.engine.rows(WAITING, OPEN, DECIDED)].ravel()

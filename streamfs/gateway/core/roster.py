@@ -351,7 +351,8 @@ class Roster:
         procedure = self.newest.procedure
         stop_after = STOP_AFTER * procedure.time_limit * procedure.period
         silent_for = self._options.streams.expire_after  # after which streams are forgotten, and nodes may send
-        return Control(self._joiner.channels, self._options.prefix, stop_after, silent_for)
+        prefix, later = self._options.prefix, self.newest.opening_later
+        return Control(self._joiner.channels, prefix, stop_after, silent_for, later)
 
     def _recount(self) -> None:
         """Count again how many undecided streams request each slot."""

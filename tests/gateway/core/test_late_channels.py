@@ -83,3 +83,25 @@ def test_only_streams_that_are_undecided_there_send_what_opens_later(procedure, 
         for channel in ("a", "noise@delta:0"), ("b", "noise"):
             begun = first.get((f"{channel[0]}-{stream}", channel[1]))
             assert begun == (OPENING if tick > OPENING - AHEAD else None)
+
+
+def test_the_first_order_announces_what_opens_later(procedure, streams):
+    pairs = {
+        name: {"a": f"a-{name}", "b": "shared" if name == streams.names[0] else f"b-{name}"}
+        for name in streams.names
+    }
+    core = Core(procedure, Bindings.pairs(procedure.channels, pairs), make_options())
+    publications = core.take([start_record(procedure.digest, 0.0)]).publications
+    orders = {
+        each.topic.rpartition("/")[2]: orjson.loads(each.payload)
+        for each in publications
+        if "/control/" in each.topic
+    }
+    at, name = (OPENING - 1) * procedure.period, streams.names[0]
+    assert (orders[f"a-{name}"]["channels"], orders[f"a-{name}"]["later"]) == (["level"], {"noise@delta:0": at})
+    assert (orders["shared"]["channels"], orders["shared"]["later"]) == (["level"], {"noise": at})
+    assert orders.keys() == core.roster.nodes.keys()
+    assert core.roster.control_states() == [each for each in publications if "/control/" in each.topic]
+    core.roster.control.use([core.joiner.slot(core.roster.nodes["shared"], "noise")])
+    (order,) = core.roster.update_all()
+    assert orjson.loads(order.payload).keys() == {"channels", "number"} | {"stop_after"}
