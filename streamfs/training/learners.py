@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,22 +49,23 @@ MOST_POSITIONS = 24
 """Most ticks of a stream that a forest with small leaves is fitted on."""
 
 
-def tree_learner(min_leaf: float, time_limit: int) -> Learn:
-    """Fit C4.5 trees to one row per stream and tick, weighted by 1 / ticks of its stream."""
+def tree_learner(min_leaf: float, time_limit: int, most_rows: int | None = None) -> Learn:
+    """Fit C4.5 trees to one row per stream and tick, weighted by one over the rows of its stream."""
 
     def learn(table: FeatureTable) -> Classifier:
-        values, labels, streams = table.instances(time_limit)
-        weights = table.row_weights(streams)
-        return C45Classifier(min_leaf=min_leaf).fit(values, labels, sample_weight=weights).tree_
+        rows = rows_in_turns(table, np.arange(1, min(table.n_ticks, time_limit) + 1), most_rows)
+        return C45Classifier(min_leaf=min_leaf).fit(*rows).tree_
 
     return learn
 
 
-def forest_learner(min_leaf: float, time_limit: int, seed: int, n_trees: int = N_TREES) -> Learn:
+def forest_learner(
+    min_leaf: float, time_limit: int, seed: int, n_trees: int = N_TREES, most_rows: int | None = None
+) -> Learn:
     """Fit extra trees to some ticks of each stream, weighted by one over their number."""
 
     def learn(table: FeatureTable) -> Classifier:
-        return grown_forest(table, min_leaf, time_limit, seed, n_trees).forest_
+        return grown_forest(table, min_leaf, time_limit, seed, n_trees, most_rows).forest_
 
     return learn
 
@@ -123,16 +125,29 @@ def rows_at(table: FeatureTable, points: Integers) -> tuple[Array, Labels, Array
 
 
 def grown_forest(
-    table: FeatureTable, min_leaf: float, time_limit: int, seed: int, n_trees: int
+    table: FeatureTable, min_leaf: float, time_limit: int, seed: int, n_trees: int, most_rows: int | None = None
 ) -> ExtraTreesClassifier:
-    """Grow a forest on at most `FOREST_TICKS` ticks of each stream."""
+    """Grow a forest on at most `FOREST_TICKS` ticks of each stream, and on about `most_rows` rows in all."""
     forest = ExtraTreesClassifier(n_trees, min_leaf, N_CANDIDATES, random_state=seed)
-    return forest.fit(*forest_rows(table, time_limit))
+    return forest.fit(*forest_rows(table, time_limit, most_rows))
 
 
-def forest_rows(table: FeatureTable, time_limit: int) -> tuple[Array, Labels, Array]:
-    """Return rows at some ticks of each stream, their labels, and weights: one over a stream's rows."""
-    streams, ticks = table.rows(position_grid(min(table.n_ticks, time_limit), FOREST_TICKS, "geometric"))
+def forest_rows(table: FeatureTable, time_limit: int, most_rows: int | None = None) -> tuple[Array, Labels, Array]:
+    """Return rows at some ticks of each stream, denser at the beginning, as `rows_in_turns` does."""
+    ticks = position_grid(min(table.n_ticks, time_limit), FOREST_TICKS, "geometric")
+    return rows_in_turns(table, ticks, most_rows)
+
+
+def rows_in_turns(table: FeatureTable, grid: Integers, most: int | None) -> tuple[Array, Labels, Array]:
+    """Return rows at ticks of each stream, their labels, and weights: one over a stream's rows.
+
+    If there are more than about `most`, streams take turns: each has every second tick, or every third and so on,
+    so that all streams and all ticks are among the rows.
+    """
+    streams, ticks = table.rows(grid)
+    if most is not None and len(streams) > most:
+        turn = (np.searchsorted(grid, ticks) + streams) % ceil(len(streams) / most) == 0
+        streams, ticks = streams[turn], ticks[turn]
     return table.values[streams, ticks - 1], table.labels[streams], table.row_weights(streams)
 
 

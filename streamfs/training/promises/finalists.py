@@ -14,28 +14,42 @@ N_FINALISTS = 3
 N_FOR_ALL = 2
 """Of what is tried with the first learner, how much is tried with the others."""
 
+DOUBT_OF_FOUND = 1.25
+"""Standard errors by which the shares of subsets that a search has found are taken to be less than they seem."""
+
+DOUBT_OF_PLAIN = 0.0
+"""The same of those that are always handed on, for which no choice was made by a look at the streams."""
+
 SURE = 0.95
 """Chance of passing the test from which boosting, which is slow to fit, is not tried."""
 
 
 class Finalist(NamedTuple):
-    """A subset with a learner that decides from a tick on, its score, and the held-out streams as it saw them."""
+    """A subset with a learner that decides from a tick on, its score, and the held-out streams as it saw them.
+
+    The `doubt` by which it was scored is larger for subsets that a search has found: the best of many on some
+    streams is so by luck, too.
+    """
 
     subset: Subset
     learner: str
     start: int
     score: SubsetScore
     followed: Followed
+    doubt: float
 
 
 def finalists(scores: Iterable[SubsetScore], always: Iterable[Subset]) -> tuple[SubsetScore, ...]:
     """Return the best of the scores, the best first, and those of some subsets, where they were scored.
 
     The best of many subsets is flattered, the more so as a search uses small classifiers, and asks them at some
-    ticks only.
+    ticks only. Of several that do equally well, as they differ in features that are never tested, it is the first.
     """
     possible = (each for each in scores if each.shortfall < inf)
     ordered = sorted(possible, key=lambda each: (-each.score, len(each.subset), each.subset))
     kept = frozenset(tuple(sorted(subset)) for subset in always)
-    best = islice(ordered, N_FINALISTS)
+    unlike = dict[tuple[float, float, int], SubsetScore]()
+    for each in ordered:
+        unlike.setdefault((each.chance, each.cost, each.start), each)
+    best = islice(unlike.values(), N_FINALISTS)
     return tuple(dict.fromkeys((*best, *(each for each in ordered if each.subset in kept))))

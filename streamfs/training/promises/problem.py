@@ -53,11 +53,17 @@ from streamfs.training.promises.subset_scorer import SubsetScorer
 
 STRATEGIES = ("floating", "exhaustive")
 
-SCORES_VERSION = 8
+SCORES_VERSION = 9
 """Raised with every change of the scores, so that those of a previous version are not taken for new ones."""
 
 N_SCOUTS = 20
 """Trees of the forests by which subsets are scored."""
+
+SCOUTED_ROWS = 8000
+"""Rows, or about so many, on which each of these forests is grown."""
+
+TREE_ROWS = 50_000
+"""Rows, or about so many, on which a single tree is grown."""
 
 LEAF_SHARE = 0.25
 """Least number of streams in a leaf of a forest, over that of a single tree: its trees are averaged."""
@@ -171,7 +177,7 @@ class PromiseProblem:
         scouted = HeldOut(
             table,
             spending,
-            self._learner(scout, N_SCOUTS),
+            self._learner(scout, N_SCOUTS, SCOUTED_ROWS),
             limit,
             split.groups,
             self.seed,
@@ -295,13 +301,13 @@ class PromiseProblem:
         accuracy = self.promise.accuracy
         return partial(propose, streams, self.pricing, self.make_selector, accuracy, self.time_limit, self.seed)
 
-    def _learner(self, name: str, n_trees: int) -> Learn:
+    def _learner(self, name: str, n_trees: int, most_rows: int | None = None) -> Learn:
         if name == FOREST:
-            return forest_learner(LEAF_SHARE * self.min_leaf, self.time_limit, self.seed, n_trees)
+            return forest_learner(LEAF_SHARE * self.min_leaf, self.time_limit, self.seed, n_trees, most_rows)
         if name == BOOSTING:
             return boosting_learner(self.time_limit, self.seed)
         if name == TREE:
-            return tree_learner(self.min_leaf, self.time_limit)
+            return tree_learner(self.min_leaf, self.time_limit, TREE_ROWS)
         return own_learner(self.own, LEARNERS, partial(forest_rows, time_limit=self.time_limit))
 
 

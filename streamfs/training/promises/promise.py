@@ -1,6 +1,7 @@
 """A promise, and the tests by which streams show that it is kept."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, log
 from numbers import Real
 
@@ -179,9 +180,14 @@ class Promise:
 
 def _chances_of_passing(n: npt.NDArray[np.int64], p: Array, promised: float, risk: float) -> Array:
     """Probability that of n streams, which fail with probability p, no more fail than the test allows."""
-    sizes, places = np.unique(n, return_inverse=True)
-    allowed = failures_allowed(sizes, promised, risk)[places].reshape(n.shape)
+    allowed = _all_failures_allowed(int(n.max(initial=0)).bit_length(), promised, risk)[n]
     return np.where(allowed >= 0, bdtr(np.maximum(allowed, 0.0), n, p), 0.0)
+
+
+@lru_cache(maxsize=64)
+def _all_failures_allowed(n_bits: int, promised: float, risk: float) -> Array:
+    """Return how many may fail of all numbers of streams below a power of two; a search asks for them often."""
+    return failures_allowed(np.arange(1 << n_bits), promised, risk)
 
 
 def failures_allowed(n: npt.ArrayLike, promised: float, risk: float) -> Array:

@@ -25,7 +25,14 @@ from streamfs.training.promises.candidates import Candidates
 from streamfs.training.promises.certificate import Certificate, certify, walk
 from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.falling_thresholds import cheapest_fall
-from streamfs.training.promises.finalists import N_FOR_ALL, SURE, Finalist, finalists
+from streamfs.training.promises.finalists import (
+    DOUBT_OF_FOUND,
+    DOUBT_OF_PLAIN,
+    N_FOR_ALL,
+    SURE,
+    Finalist,
+    finalists,
+)
 from streamfs.training.promises.giving_up import Patience, cheapest_patience
 from streamfs.training.promises.held_out import Curves, HeldOut, accuracy_where, curve_of
 from streamfs.training.promises.policies import opens_at_once
@@ -34,13 +41,22 @@ from streamfs.training.promises.quantity_moves import QuantityMoves
 from streamfs.training.promises.refusal import refusal, too_dear
 from streamfs.training.promises.search_log import SearchLog
 from streamfs.training.promises.split import TrainTestSplit
-from streamfs.training.promises.subset_score import Subset, SubsetScore, evaluate_starts
+from streamfs.training.promises.subset_score import (
+    DOUBT,
+    Subset,
+    SubsetScore,
+    evaluate_starts,
+    evaluate_subset,
+)
 from streamfs.training.promises.subset_scorer import SEARCHING, SubsetScorer
 from streamfs.training.promises.subset_search import SubsetSearch, search_in_turns
 
 if TYPE_CHECKING:
     from streamfs.classifiers.forest import Forest
     from streamfs.classifiers.tree import Tree
+
+Way = tuple[Subset, int, float]
+"""A subset, the tick from which it decides, and the doubt by which it is scored."""
 
 N_HALVES = 4
 """Halves of the training streams that are drawn to see what more streams would bring."""
@@ -52,7 +68,8 @@ class FittedModel:
 
     `followed` are the training streams as such classifiers saw them, held out, with calibrated confidence. Nothing
     is decided before the tick `start`, and streams are given up as `patience` says. If thresholds are `falling`,
-    confidence is that which compares with the threshold of tick 1, here and in trajectories.
+    confidence is that which compares with the threshold of tick 1, here and in trajectories. The `doubt` is that
+    of `Finalist`.
     """
 
     features: tuple[Feature, ...]
@@ -62,6 +79,7 @@ class FittedModel:
     start: int = 1
     patience: Patience | None = None
     falling: Falling | None = None
+    doubt: float = DOUBT
 
     @cached_property
     def held_out(self) -> Curve:
@@ -165,31 +183,40 @@ class PromiseTrainer:
 
     def fit(self, subset: Subset, promise: Promise, start: int = 1) -> FittedModel:
         """Fit the best of the learners to all training streams from a tick on, and calibrate it."""
-        return self._fitted(self._best([(subset, start)], promise))
+        return self._fitted(self._best([(subset, start, DOUBT)], promise))
 
     def fit_best(self, scorer: SubsetScorer) -> FittedModel:
-        """Fit the best of what a search has scored with the best learner, from its tick or the first one on."""
-        found = finalists(scorer.scores.values(), self.candidates.plain)
-        ways = dict.fromkeys((each.subset, start) for each in found for start in (each.start, self.starts[0]))
+        """Fit the best of what a search has scored with the best learner, from its tick or the first one on.
+
+        All features, and all columns as they were recorded, may also wait until the last of the ticks.
+        """
+        plain = [tuple(sorted(subset)) for subset in self.candidates.plain]
+        ways = dict[Way, None]()
+        for each in finalists(scorer.scores.values(), plain):
+            is_plain = each.subset in plain
+            starts = (each.start, self.starts[0], self.starts[-1]) if is_plain else (each.start, self.starts[0])
+            ways |= dict.fromkeys(
+                (each.subset, at, DOUBT_OF_PLAIN if is_plain else DOUBT_OF_FOUND) for at in starts
+            )
         return self._fitted(self._best(ways, scorer.promise))
 
-    def _best(self, ways: Iterable[tuple[Subset, int]], promise: Promise) -> Finalist:
-        """Return the best of some subsets, each with the tick from which it decides, with the best learner."""
+    def _best(self, ways: Iterable[Way], promise: Promise) -> Finalist:
+        """Return the best of some ways with the best learner."""
         first, *others = self.learners
-        tried = sorted((self._tried(subset, first, start, promise) for subset, start in ways), key=_score)
+        tried = sorted((self._tried(way, first, promise) for way in ways), key=_score)
         leading, best = tried[-N_FOR_ALL:], tried[-1]
         for name in others:
             if name != BOOSTING or best.score.chance < SURE:
-                other = (self._tried(each.subset, name, each.start, promise) for each in leading)
+                other = (self._tried((each.subset, each.start, each.doubt), name, promise) for each in leading)
                 best = max(best, *other, key=_score)
         return best
 
-    def _tried(self, subset: Subset, learner: str, start: int, promise: Promise) -> Finalist:
+    def _tried(self, way: Way, learner: str, promise: Promise) -> Finalist:
         """Follow held-out streams with a subset and a learner, fitted to the ticks from which it decides."""
+        subset, start, doubt = way
         followed = self.held_out(learner, start).follow([*self.candidates.free, *subset]).since(start)
-        return Finalist(
-            subset, learner, start, self._score({start: curve_of(followed)}, subset, promise), followed
-        )
+        score = evaluate_subset(curve_of(followed), promise, len(self.split.test), subset, self.max_cost, doubt)
+        return Finalist(subset, learner, start, replace(score, start=start), followed, doubt)
 
     def _fitted(self, best: Finalist) -> FittedModel:
         chosen, followed = [*self.candidates.free, *best.subset], best.followed
@@ -203,7 +230,8 @@ class PromiseTrainer:
         )
         classifier = cast("Tree | Forest", fitted.frozen().calibrated(calibration))
         said = followed.calibrated(calibration, classifier.n_classes)
-        return FittedModel(tuple(features[i] for i in tested), classifier, best.learner, said, best.start)
+        read = tuple(features[i] for i in tested)
+        return FittedModel(read, classifier, best.learner, said, best.start, doubt=best.doubt)
 
     def tuned(self, model: FittedModel, promise: Promise) -> FittedModel:
         """Return a model whose thresholds fall, and that gives up, if that is better on held-out streams."""

@@ -19,8 +19,8 @@ The best of many subsets flatters, but the classifier of the end is fitted to a 
 which subsets are scored: the one makes up for most of the other.
 """
 
-SPREAD: Array = DOUBT + ndtri((np.arange(9) + 0.5) / 9)
-"""Standard errors, equally probable, by which true shares may be less than those of the held-out streams."""
+SPREAD: Array = ndtri((np.arange(9) + 0.5) / 9)
+"""Standard errors, equally probable, by which true shares may be less than they are taken to be."""
 
 CAUTION = 6.0
 """Power of the chance by which a cost is divided: a twentieth less chance is accepted for a quarter less cost."""
@@ -86,13 +86,19 @@ def evaluate_starts(
 
 
 def evaluate_subset(
-    curve: Curve, promise: Promise, n_streams: int, subset: Subset = (), max_cost: float = inf
+    curve: Curve,
+    promise: Promise,
+    n_streams: int,
+    subset: Subset = (),
+    max_cost: float = inf,
+    doubt: float = DOUBT,
 ) -> SubsetScore:
     """Score a subset by its curve on held-out streams, for a test of `n_streams` others.
 
     The test of thresholds in order ends at each of them with a probability that follows from its shares, which
     are known up to their standard errors. If no completeness is promised, the cost is that of a labelled stream,
     since labelling hardly any would otherwise be the cheapest. What would cost more than `max_cost` is refused.
+    Shares are taken to be less than they seem by a `doubt` in standard errors.
     """
     if not len(curve):
         return SubsetScore(subset, 0.0, inf, 1.0)
@@ -101,7 +107,9 @@ def evaluate_subset(
     if promise.completeness is not None:
         shortfall = np.maximum(shortfall, promise.completeness - curve.completeness)
         divisor = np.full(len(tested), curve.n_streams)
-    ended = np.mean([_chances_of_the_last(tested, promise, n_streams, errors) for errors in SPREAD], axis=0)
+    ended = np.mean(
+        [_chances_of_the_last(tested, promise, n_streams, errors) for errors in doubt + SPREAD], axis=0
+    )
     costs = tested.cost / divisor
     ended = np.where(costs <= max_cost, ended, 0.0)
     chance = float(ended.sum())

@@ -37,6 +37,7 @@ from streamfs.training.promises import (
 )
 from streamfs.training.promises.candidates import Candidates
 from streamfs.training.promises.certificate import walk
+from streamfs.training.promises.finalists import DOUBT_OF_FOUND, DOUBT_OF_PLAIN
 from streamfs.training.promises.held_out import HeldOut
 from streamfs.training.promises.problem import PromiseProblem
 from streamfs.training.promises.split import TrainTestSplit
@@ -723,6 +724,17 @@ def test_all_features_and_all_columns_as_recorded_are_scored_beside_what_is_sear
     assert sorted(recorded) == ["max(b.level)", "mean(a.level)"]
     offered = Candidates.among(streams, [fx.get(name) for name in FEATURES], None, vary=True)
     assert offered.plain == (offered.proposed,)
+
+
+def test_what_a_search_has_found_must_be_better_by_more_than_luck(plan, monkeypatch):
+    trainer = plan.trainer()
+    scorer = trainer.scorer(PROMISE)
+    trainer.search(scorer)
+    found = trainer.fit_best(scorer)
+    monkeypatch.setattr(search_and_certify, "DOUBT_OF_FOUND", 50.0)
+    plain = trainer.fit_best(scorer)
+    assert (found.doubt, plain.doubt) == (DOUBT_OF_FOUND, DOUBT_OF_PLAIN)
+    assert len(found.features) < len(plain.features)
 
 
 def test_a_search_is_no_worse_than_all_features(plan):

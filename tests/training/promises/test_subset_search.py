@@ -18,7 +18,7 @@ from streamfs import tabulate
 from streamfs.costs.spending import MessageSpending
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.training.learners import forest_learner, tree_learner
+from streamfs.training.learners import forest_learner, rows_in_turns, tree_learner
 from streamfs.training.promises import Promise, subset_scorer
 from streamfs.training.promises.certificate import walk
 from streamfs.training.promises.channel_groups import FEW
@@ -29,6 +29,7 @@ from streamfs.training.promises.quantity_moves import QuantityMoves
 from streamfs.training.promises.search_log import SearchLog
 from streamfs.training.promises.subset_score import (
     CAUTION,
+    DOUBT,
     EVEN,
     SPREAD,
     WAITING,
@@ -108,7 +109,7 @@ class TestEvaluateSubset:
         promise, tested = Promise(0.85, complete), walk(found, Promise(0.85, complete), n)
         costs = tested.cost / (tested.n_labelled if complete is None else tested.n_streams)
         chance = cost = 0.0
-        for errors in SPREAD:
+        for errors in DOUBT + SPREAD:
             completeness, accuracy = tested.doubted(errors)
             passing = 1.0
             for place, each in enumerate(costs):
@@ -395,6 +396,20 @@ SPENDING = MessageSpending(STREAMS, STREAMS.columns, STREAMS.lengths)
 SITES = np.arange(60) // 2 % 12
 
 
+class TestRowsInTurns:
+    def test_all_streams_and_all_ticks_are_among_the_rows_and_streams_count_alike(self):
+        grid, n_streams = np.array([1, 2, 4]), len(TABLE.labels)
+        table = replace(TABLE, values=np.arange(TABLE.values.size).reshape(TABLE.values.shape).astype(float))
+        values, labels, weights = rows_in_turns(table, grid, n_streams)
+        places = values[:, 0].astype(int) // table.values.shape[2]
+        streams, ticks = places // table.n_ticks, 1 + places % table.n_ticks
+        assert_array_equal(np.sort(streams), np.arange(n_streams))
+        assert set(ticks) == set(grid.tolist())
+        assert_array_equal(labels, table.labels[streams])
+        assert_array_equal(weights, np.ones(n_streams))
+        assert len(rows_in_turns(table, grid, 3 * n_streams)[1]) == 3 * n_streams
+
+
 class TestHeldOut:
     @pytest.mark.parametrize("groups", [None, SITES])
     def test_each_stream_is_classified_by_a_classifier_fitted_to_others(self, groups):
@@ -474,7 +489,8 @@ class TestHeldOut:
 
 def test_finalists_are_the_best_three_and_those_that_always_are():
     scores = [SubsetScore((i,), 1.0, cost, 0.0) for i, cost in enumerate([5.0, 1.0, 9.0, 2.0, 4.0, 7.0])]
-    found = finalists(scores, [(2,), (1,), (8,)])
+    alike = SubsetScore((1, 6), 1.0, 1.0, 0.0)  # as it reads one more in vain
+    found = finalists([*scores, alike], [(2,), (1,), (8,)])
     assert [each.subset for each in found] == [(1,), (3,), (4,), (2,)]
 
 
