@@ -4,8 +4,8 @@ python benchmarks/promise_redrawn.py [PART ...]
 
 A single test says little: procedures that cost the same are certified or refused by luck. So each procedure is frozen, with the
 thresholds to test, and certified on 150 tests drawn from 3000 streams that had no part in its making, for accuracies of 0.8, 0.85 and 0.9
-at a completeness of 0.9. Each part has the settings of `promise_settings.py` of one kind of nodes with 400 streams, `recorded` the
-sets of `default_sets.py`, from whose other half tests are drawn. Beside: the same with one threshold at all ticks, the search
+at a completeness of 0.9. A part has the settings of `promise_settings.py` of one kind of nodes with 400 streams, or one recorded set: one
+half of it is trained on by accuracies of 0.7 and 0.8, and tests are drawn from the other. Beside: the same with one threshold at all ticks, the search
 without channels that open later, all columns as they were recorded, and the best fixed prefix: scikit-learn's forest or boosting on
 summaries of all columns, its length chosen by what is expected to be the cheapest on held-out streams, its threshold tested in
 the same way. Costs are messages times their prices.
@@ -19,19 +19,21 @@ from math import exp, inf, log, nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from default_sets import SETS
+import polars as pl
+from default_sets import SETS, Division, recorded_pairs
 from figures import Figure, Parts, main, processor, table
 from joblib import Parallel, delayed
 from promise_settings import ALIKE, APART, CALIBRATED, NINE, NOISY, PLAIN, QUIET, SETTINGS, Nodes, Setting
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import cross_val_predict
 
-import feature_extractors as fx
 from feature_extractors.base import Array
 from streamfs.cli.console import say
 from streamfs.costs.pricing import Pricing
 from streamfs.costs.radio_profiles import profile
 from streamfs.costs.spending import messages_sent
+from streamfs.data.datasets import folder
+from streamfs.data.default_features import default_features
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.selection.by_name import SELECTORS
@@ -49,10 +51,13 @@ from streamfs.training.promises.subset_score import Subset, evaluate_subset
 SEED = 1
 N_UNSEEN, N_DRAWS, N_STREAMS = 3000, 150, 400
 PROMISES = tuple(Promise(accuracy, completeness=0.9) for accuracy in (0.8, 0.85, 0.9))
+OF_RECORDED = tuple(Promise(accuracy, completeness=0.9) for accuracy in (0.7, 0.8))
 OURS, FLAT, AT_ONCE, COLUMNS, PREFIX = "ours", "one threshold", "open at once", "all columns", "best prefix"
 WAYS = (OURS, FLAT, AT_ONCE, COLUMNS, PREFIX)
 OFTEN = 0.5
 """Share of the tests that both must pass for their costs to be compared."""
+
+WORN_TICKS, WORN_COLUMNS = 32, ("horiz_fwd", "vert", "horiz_lateral")
 
 N_JOBS = os.cpu_count() or 1
 
@@ -80,11 +85,11 @@ def redrawn(frozen: Frozen, promise: Promise, n_test: int) -> Row:
     return {"certified": len(points) / N_DRAWS, "kept": float(np.mean(kept)) if kept else nan, "cost": cost}
 
 
-def rows_of(problem: PromiseProblem, unseen: StreamSet) -> Iterator[Row]:
+def rows_of(problem: PromiseProblem, unseen: StreamSet, promises: Sequence[Promise]) -> Iterator[Row]:
     """Yield the results of each way to make a procedure, by promise; held-out streams are followed once for all."""
     trainer, curves, prefixes = problem.trainer(), dict[Subset, Curves](), prefixes_of(problem, unseen)
     n_test = len(problem.split.test)
-    for promise in PROMISES:
+    for promise in promises:
         scorer = trainer.scorer(promise, curves=curves)
         trainer.search(scorer)
         at_once = trainer.fit_best(scorer)
@@ -170,22 +175,35 @@ def of_setting(setting: Setting) -> list[Row]:
     """Return the rows of a simulated setting."""
     problem = replace(setting.problem(PROMISES[0], SEED, NINE), search=SearchSettings())
     case = {"case": f"{setting.number}", "prices": setting.prices}
-    return [{**case, **row} for row in rows_of(problem, setting.unseen(SEED, N_UNSEEN))]
+    return [{**case, **row} for row in rows_of(problem, setting.unseen(SEED, N_UNSEEN), PROMISES)]
 
 
 def of_set(name: str) -> list[Row]:
     """Return the rows of a recorded set: one half is trained on, and the other is drawn from."""
-    streams, unseen = SETS[name](SEED)
+    streams, unseen = RECORDED[name](SEED)
     problem = replace(
         SETTINGS[0].problem(PROMISES[0], SEED, NINE),
         streams=streams,
-        features=fx.catalogue(streams.columns, fx.ESSENTIAL),
+        features=default_features(streams),
         pricing=Pricing(profile("transmissions")),
         make_selector=SELECTORS["streamrelief"],
         time_limit=streams.n_ticks,
         search=SearchSettings(),
     )
-    return [{"case": name, "prices": "flat", **row} for row in rows_of(problem, unseen)]
+    return [{"case": name, "prices": "flat", **row} for row in rows_of(problem, unseen, OF_RECORDED)]
+
+
+def worn(seed: int) -> Division:
+    """Half seconds of a walker's ankle, leg and trunk: which of the three it is, by deviations from the first reading."""
+    rows = pl.read_csv(folder() / "sensors" / "daphnet" / "daphnet_S06R02E0.csv.gz")
+    values, labels = [], []
+    for start in range(0, len(rows) - WORN_TICKS + 1, WORN_TICKS):
+        for site in ("ankle", "leg", "trunk"):
+            columns = [f"{site}_{axis}" for axis in WORN_COLUMNS]
+            readings = rows[start : start + WORN_TICKS].select(columns).to_numpy().astype(float)
+            values.append(readings - readings[0])
+            labels.append(site)
+    return StreamSet(values, labels, WORN_COLUMNS, 1.0 / 64).split(0.5, seed)
 
 
 def run(work: Callable[[Any], list[Row]], cases: Sequence[Any]) -> list[Row]:
@@ -235,6 +253,16 @@ def figures(name: str, rows: Sequence[Row]) -> list[Figure]:
     return found
 
 
+def recorded(name: str) -> list[Figure]:
+    """Return the figures of a recorded set, and whether the promise is given as often as with the best fixed prefix."""
+    rows = run(of_set, [name])
+    ours, theirs = (np.mean([row["certified"] for row in rows if row["way"] == way]) for way in (OURS, PREFIX))
+    return [
+        *figures(name, rows),
+        Figure(f"{name}: certified, ours - best prefix", float(ours - theirs), at_least=0.0),
+    ]
+
+
 def simulated(name: str, nodes: Nodes) -> list[Figure]:
     """Return the figures of the settings of one kind of nodes."""
     cases = [setting for setting in SETTINGS if setting.nodes == nodes and setting.n_streams == N_STREAMS]
@@ -242,8 +270,9 @@ def simulated(name: str, nodes: Nodes) -> list[Figure]:
 
 
 KINDS = {"calibrated": CALIBRATED, "quiet": QUIET, "plain": PLAIN, "alike": ALIKE, "noisy": NOISY, "apart": APART}
+RECORDED = SETS | {"appliances": partial(recorded_pairs, "appliances"), "daphnet": worn}
 PARTS: Parts = {name: partial(simulated, name, nodes) for name, nodes in KINDS.items()} | {
-    "recorded": lambda: figures("recorded", run(of_set, list(SETS)))
+    name.lower().replace(" ", "_"): partial(recorded, name) for name in RECORDED
 }
 
 
