@@ -60,10 +60,10 @@ N_SCOUTS = 20
 """Trees of the forests by which subsets are scored."""
 
 SCOUTED_ROWS = 8000
-"""Rows, or about so many, on which each of these forests is grown."""
+"""Rows on which each of these forests is grown, or some more."""
 
 TREE_ROWS = 50_000
-"""Rows, or about so many, on which a single tree is grown."""
+"""Rows on which a single tree is grown, or some more."""
 
 LEAF_SHARE = 0.25
 """Least number of streams in a leaf of a forest, over that of a single tree: its trees are averaged."""
