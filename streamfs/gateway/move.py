@@ -1,5 +1,6 @@
 """A zone moves from the state of one gateway to that of another, while neither runs."""
 
+from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.records import CLOCK, START, STOP, Record, came_record, left_record
 from streamfs.gateway.core.roster import ZoneMembers
 from streamfs.gateway.core.zone_parcel import names, topics_of, zone_of
-from streamfs.gateway.messages.publication import Numbered
+from streamfs.gateway.messages.publication import Numbered, Publication
 from streamfs.gateway.recovery import Recovered, resume
 from streamfs.gateway.settings.moved_zones import FILE, Moved, read_moved
 from streamfs.gateway.storage.folders import OWNERS_FILE, sync_folder
@@ -76,8 +77,9 @@ def move_zone(name: str, source: Path, target: Path, *, trust: bool = False) -> 
             left = left_record(zone, names(members), now)
             giver.effects.add(giver.core.take([left]))
             _commit(giving, giver, left)
-        waiting = _waiting(giving, topics_of(members, giver.core.options.prefix))
-        _commit(taking, taker, came, waiting)
+        topics = topics_of(members, giver.core.options.prefix)
+        waiting, known = _waiting(giving, topics), {publication for _, publication in _waiting(taking, topics)}
+        _commit(taking, taker, came, [publication for _, publication in waiting if publication not in known])
         _note(target, zone, has_left=False)
         giving.journal.commit(Entry(giving.log.end, confirmed=[number for number, _ in waiting]))
         with storing(path):
@@ -154,13 +156,11 @@ def _waiting(state: State, topics: list[str]) -> list[Numbered]:
     return found
 
 
-def _commit(
-    state: State, recovered: Recovered, record: Record | None, moved: list[Numbered] | None = None
-) -> None:
+def _commit(state: State, recovered: Recovered, record: Record | None, moved: Sequence[Publication] = ()) -> None:
     """Append a record, and commit the effects of those before, and publications that have moved with the zone."""
     effects = Effects()
     effects.add(recovered.effects)
-    publications = [*effects.publications, *(publication for _, publication in moved or ())]
+    publications = [*effects.publications, *moved]
     position = state.log.append([] if record is None else [record])
     state.log.sync()
     state.journal.commit(Entry(position, effects.decisions, publications, effects.energy))
