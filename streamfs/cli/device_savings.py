@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 YEAR = 365 * DAY
 
+LATENESS = 2.0
+"""Ticks for which a gateway waits for late readings, by default."""
+
 MESSAGES = 2
 """Messages to a device an episode: to report, and to rest."""
 
@@ -63,6 +66,7 @@ def savings(
     profile: "DeviceProfile",
     reopen_after: float | None = None,
     messages: npt.NDArray[np.int64] | None = None,
+    lateness: float = LATENESS,
 ) -> "tuple[list[Saved], list[RecordedEpisode]]":
     """Return what each device would have saved, and the model's decisions.
 
@@ -84,6 +88,8 @@ def savings(
     messages : ndarray of shape (n_streams,), optional
         Messages of each stream in the history; by default one for each tick with a reading. Streams of several
         nodes have the latter.
+    lateness : float
+        Ticks for which the gateway waits for late readings before it decides.
 
     Returns
     -------
@@ -99,7 +105,7 @@ def savings(
     ]
 
     def begin_next(stream: int, end: int) -> int | None:
-        return _begin_next(procedure, fleet[stream], int(streams.lengths[stream]), end, reopen_after)
+        return _begin_next(procedure, fleet[stream], int(streams.lengths[stream]), end, reopen_after, lateness)
 
     episodes = [*replay_episodes(procedure, streams, begin_next)]
     of_stream: dict[int, list[RecordedEpisode]] = defaultdict(list)
@@ -191,6 +197,7 @@ def _begin_next(
     length: int,
     end: int,
     reopen_after: float | None,
+    lateness: float,
 ) -> int | None:
     """Return the first tick of the episode after one that has ended before a tick; None if there is none.
 
@@ -198,11 +205,8 @@ def _begin_next(
     """
     known = [device for device in devices.values() if device is not None]
     for device in known:
-        device.run(end, is_wanted=True)
+        device.run(min(end + lateness, length), is_wanted=True)
     due = length if reopen_after is None else min(end + ceil(reopen_after / procedure.period - 1e-9), length)
-    for device in known:
-        device.run(due, is_wanted=False)
-    if due == length:
-        return None
-    first = int(max([due, *(device.known_since(due) for device in known)]))
+    since = [device.known_since(due, min(due + lateness, length)) for device in known]
+    first = int(max([due, *since]))
     return first if first < length else None

@@ -66,19 +66,24 @@ class ReportingDevice:
             self._ask(is_wanted=is_wanted)
         self._now = max(self._now, until)
 
-    def known_since(self, tick: int) -> float:
+    def known_since(self, tick: int, asked_at: float) -> float:
         """Return since when all its channels have had values without a break, once a stream needs it.
 
-        That is so from a tick on, until which it has run; if one has none, it is when its next report is shown.
+        The stream needs it from a tick on, of which the gateway knows later, when it asks. Until then it rests. If
+        a channel has no value at the tick, it is when the next report is shown.
         """
+        self.run(tick, is_wanted=False)
         channels = [channel for each in self._shown.values() for channel in each]
         since = [channel.known_since(tick) for channel in channels]
         known = [each for each in since if each is not None]
+        report = self._next_report()
+        self.run(asked_at, is_wanted=False)
         if len(known) == len(since):
             return max(known)
-        self._hear_at_once(is_wanted=True)
-        report = floor(self._next_report())
-        return max(channel.shown_from(report) for channel in channels)
+        if report >= asked_at:
+            self._hear_at_once(is_wanted=True)
+            report = self._next_report()
+        return max(channel.shown_from(floor(report)) for channel in channels)
 
     def _hear_at_once(self, *, is_wanted: bool) -> None:
         if self._reach.hears == "always" and self._next_report() > self._now:

@@ -110,7 +110,7 @@ def test_what_a_history_promises_to_save_is_what_a_simulated_device_saves(tmp_pa
         profile, reopen_after = profile_with(tmp_path, kind, rest), hours and 3600.0 * hours
         history, n_sent, n_decisions = simulated(tmp_path, kind, models, reopen_after)
         streams = StreamSet(history[None, :, None], [""], ["temperature"], PERIOD)
-        (row, _), _ = savings(models.first, streams, profile, reopen_after, np.array([len(history)]))
+        (row, _), _ = savings(models.first, streams, profile, reopen_after, np.array([len(history)]), 0.0)
         assert row.before == len(history)
         assert (row.after, row.decided) == (n_sent, n_decisions), (policy, silence, rest, hours)
 
