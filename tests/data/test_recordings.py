@@ -214,6 +214,24 @@ def test_a_file_of_labels_may_name_its_columns_as_the_recording(files):
     assert streams.labels.tolist() == ["on", "off"]
 
 
+def test_intervals_have_dates_of_the_recordings_form_or_of_one_that_is_certain(files):
+    folder = files(
+        iso=run("2026-11-22 16:30", "2026-11-22 16:31"),
+        german=run("22.11.2026 16:30", "22.11.2026 16:31"),
+        cuts="start,end,label\n22.11.2026 16:30,22.11.2026 16:31,go\n",
+        plain="start,end,label\n2026-11-22 16:30,2026-11-22 16:31,go\n",
+        unsure="start,end,label\n11/10/2026 16:30,11/10/2026 16:31,go\n",
+    )
+    german = {"time_format": "%d.%m.%Y %H:%M"}
+    for name, labels, said in (("iso", "cuts", {}), ("german", "cuts", german), ("german", "plain", german)):
+        streams = StreamSet.read(folder / f"{name}.csv", labels=folder / f"{labels}.csv", **said)
+        assert streams.values.tolist() == [[[0.0]]]
+    with pytest.raises(
+        DataError, match=r"start of .* is '11/10/2026 16:30' in row 1, expected seconds, or a date"
+    ):
+        StreamSet.read(folder / "iso.csv", labels=folder / "unsure.csv")
+
+
 def test_intervals_are_streams_of_their_own(files):
     folder = files(
         desk=run(0, 1, 2, 3, 4, 5), hall=run(0, 1), cuts="stream,start,end,label\ndesk,4,9,sit\ndesk,0,2,go\n"

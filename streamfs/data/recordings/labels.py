@@ -1,12 +1,16 @@
 """Labels of streams that are not in a column of the recording: in a file, in folders, or of intervals of time."""
 
 from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from feature_extractors.base import Array
+from streamfs.data.recordings.date_forms import date_forms
 from streamfs.data.recordings.layout import FOLDER, LABEL, RUNS, STREAM, Layout
 from streamfs.data.recordings.rows import Rows
 from streamfs.data.recordings.tables import bare_name, ending_of, read_table, texts_of
@@ -98,7 +102,8 @@ def _of_file(rows: Rows, path: Path) -> list[str]:
     known = {bare_name(name): code for name, code in rows.streams.items()}
     if START not in table.columns:
         return _of_streams(rows, path, dict(zip(map(bare_name, map(str, names)), labels, strict=True)))
-    starts, ends = (_seconds(table[column], rows.layout, path) for column in (START, END))
+    layout = _fitting([table[START], table[END]], rows.layout, path)
+    starts, ends = (_seconds(table[column], layout, path) for column in (START, END))
     intervals: dict[int, list[tuple[float, float, str]]] = defaultdict(list)
     for row, name in enumerate(names):
         if not starts[row] < ends[row]:
@@ -117,6 +122,19 @@ def _of_streams(rows: Rows, path: Path, label_of: dict[str, str]) -> list[str]:
         some = ", ".join([*label_of][:3])
         raise DataError(f"{path} has no label of stream {name!r}, only of {some} and others")
     return found
+
+
+def _fitting(columns: Sequence[pl.Series], layout: Layout, path: Path) -> Layout:
+    """Return the layout with the form of dates: the recording's, or else ISO 8601, or the only one that fits."""
+    if any(cells.dtype != pl.String for cells in columns):
+        return layout
+    cells = pl.concat([each.rename(columns[0].name) for each in columns])
+    forms = date_forms(cells)
+    for form in (layout.time_format, None, *(forms if len(forms) == 1 else ())):
+        with suppress(LayoutError):
+            times_of(cells, replace(layout, time_format=form), path)
+            return replace(layout, time_format=form)
+    return layout
 
 
 def _seconds(cells: pl.Series, layout: Layout, path: Path) -> Array:
