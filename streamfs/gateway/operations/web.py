@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
+from ipaddress import ip_address
 from threading import Condition, Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 PATIENCE = 5.0  # seconds that a client has to send its request, and again to accept the answer
 LONGEST = 16_384  # most bytes of a request
-MOST = 16  # simultaneous connections
+MOST = 16  # simultaneous connections from this machine, and from others
 _ROUND = 0.1  # seconds between checks for the end
 VIEWS = {f"/view/{name}": name for name in (NOW, STREAMS)}
 _FAREWELL = 0.5  # seconds for unfinished answers to break off
@@ -77,8 +78,9 @@ def serve(
     ``/metrics`` is for Prometheus. ``/healthz`` answers 200 while the loop runs, ``/readyz`` while the gateway
     works, and 503 otherwise; both list problems and warnings in JSON. ``/view/...`` and ``/course?stream=`` are
     for pages, and ``POST /do``, with a bearer's token, takes `Actions`. A request must be complete within 5 s and
-    have at most 16 KiB; 16 are answered at a time, and others get 503, so that slow or hostile clients cost the
-    gateway little. At the end all connections are cut. Raise a StreamfsError if the address cannot be listened on.
+    have at most 16 KiB; 16 from this machine and 16 from others are answered at a time, and more get 503, so that
+    slow or hostile clients cost the gateway little. At the end all connections are cut. Raise a StreamfsError if
+    the address cannot be listened on.
     """
     from streamfs.gateway.operations.metrics import Metrics  # noqa: PLC0415 - needs an extra
 
@@ -121,7 +123,7 @@ class _Server(ThreadingHTTPServer):
         self.pages = pages
         self.metrics = metrics
         self.health = health
-        self._connections: set[Any] = set()
+        self._connections: dict[Any, bool] = {}  # whether they come from this machine
         self._changed = Condition()
         super().__init__(address, _Handler)
 
@@ -133,9 +135,10 @@ class _Server(ThreadingHTTPServer):
         self.server_name, self.server_port = address[:2]
 
     def process_request(self, request: Any, client_address: Any) -> None:
+        is_local = _is_local(client_address[0])
         with self._changed:
-            is_full = len(self._connections) >= MOST
-            self._connections.add(request)
+            is_full = sum(each == is_local for each in self._connections.values()) >= MOST
+            self._connections[request] = is_local
         if is_full:
             request.sendall(b"HTTP/1.0 503 Service Unavailable\r\n\r\n")
             self.shutdown_request(request)
@@ -145,7 +148,7 @@ class _Server(ThreadingHTTPServer):
     def shutdown_request(self, request: Any) -> None:
         super().shutdown_request(request)
         with self._changed:
-            self._connections.discard(request)
+            self._connections.pop(request, None)
             self._changed.notify()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base's signature
@@ -243,6 +246,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(page)
+
+
+def _is_local(host: str) -> bool:
+    """Return whether an address is this machine's own: others must not keep its probes from being answered."""
+    return ip_address(host.removeprefix("::ffff:").partition("%")[0]).is_loopback
 
 
 def _head(connection: socket.socket) -> bytes:
