@@ -36,7 +36,7 @@ from streamfs.translation.precision import DOUBLE, FLOAT, Precision
 
 FILE = Path(__file__).parents[1] / "streamfs/translation/cycles.json"
 PLUGIN = Path(__file__).parent / "cycles_plugin.c"
-N_MODELS = 24
+N_MODELS = 48
 """Models on which costs are fitted, and on which the error is measured."""
 
 

@@ -100,7 +100,7 @@ class Tree(Classifier):
 
     def features_tested(self) -> tuple[int, ...]:
         """Return the features that the tree tests, ascending."""
-        return tuple(np.unique(self.feature[self.feature >= 0]).tolist())
+        return tuple(sorted({*self.feature[self.feature >= 0].tolist()}))  # numpy.unique imports numpy.ma
 
     def counting(self, features: Mapping[int, str]) -> CountedThresholds:
         """Return the tree for counts of thresholds; refuse nominal tests of the features."""

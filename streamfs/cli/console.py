@@ -1,22 +1,25 @@
-"""Terminal output: progress and messages on standard error, results on standard output."""
+"""Terminal output: progress and messages on standard error, results on standard output.
+
+Tables and bars import rich when they are first shown: a gateway needs neither to be ready.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
-from rich import box
-from rich.console import Console, JustifyMethod
-from rich.table import Table
-from rich.text import Text
 
 from feature_extractors._compiled import when_numba_is_used
-from streamfs.base.progress_bars import show_progress as progress
 from streamfs.procedure.procedure import Decision
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from streamfs.base.progress import Progress
 
 __all__ = [
     "COMPILING",
@@ -34,12 +37,17 @@ COMPILING = "compiling for this machine, which takes some seconds; later starts 
 _TIMES = ("time", "arrival")  # columns of tables
 _EARLIEST, _LATEST = 1e8, 1e11  # seconds since 1970 that are shown as dates, in the local zone
 
-_stderr = Console(stderr=True)
-
 
 def say(text: str) -> None:
     """Print a message that is not a result, without wrapping its lines."""
-    _stderr.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    click.echo(text, err=True)
+
+
+def progress() -> "AbstractContextManager[Progress]":
+    """Show what is done of long work, as `streamfs.base.progress_bars.show_progress` does."""
+    from streamfs.base.progress_bars import show_progress  # noqa: PLC0415 - not to wait for it
+
+    return show_progress()
 
 
 def _listen() -> None:
@@ -94,6 +102,11 @@ def print_decision(decision: Decision, *, as_json: bool) -> None:
 
 def print_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
     """Print a table with a row for each mapping; some ten figures fit into 80 columns."""
+    from rich import box  # noqa: PLC0415 - not to wait for it
+    from rich.console import Console, JustifyMethod  # noqa: PLC0415 - the same
+    from rich.table import Table  # noqa: PLC0415 - the same
+    from rich.text import Text  # noqa: PLC0415 - the same
+
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for name in rows[0]:
         justify: JustifyMethod = "left" if isinstance(rows[0][name], str) else "right"

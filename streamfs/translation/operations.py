@@ -18,8 +18,12 @@ from streamfs.procedure.procedure import Procedure
 from streamfs.translation.model import columns_of
 from streamfs.translation.plain_model import translate_plainly
 
-KINDS = ("tick", "step", "sum", "product", "quotient", "comparison", "root", "function")
-"""A tick itself; a step of memory, control or whole numbers; what is done with reals, ``function`` by libm."""
+KINDS = ("tick", "step", "sum", "product", "quotient", "comparison", "root", "sine", "function")
+"""A tick itself; a step of memory, control or whole numbers; what is done with reals.
+
+A ``sine`` or cosine is computed in double precision even of single numbers, and so is dearer than another
+``function`` where a processor has a unit for these alone.
+"""
 
 _ARITHMETIC = {
     "sum": ("add", "radd", "sub", "rsub", "neg", "round", "int", "float"),
@@ -29,6 +33,7 @@ _ARITHMETIC = {
     "function": ("pow", "rpow"),
 }
 _CHEAP = ("isnan", "isfinite", "isinf", "fabs", "copysign", "floor", "ceil")
+_BY_LIBRARY = {"sqrt": "root", "sin": "sine", "cos": "sine", **dict.fromkeys(_CHEAP, "comparison")}
 _STEPS = (ast.Subscript, ast.Attribute, ast.Call, ast.BinOp, ast.Compare, ast.BoolOp, ast.IfExp)
 _BRANCHES = (ast.If, ast.While, ast.For, ast.Return, ast.AugAssign)
 
@@ -102,7 +107,7 @@ def _counting_math(counts: Counter[str], real: type[float]) -> SimpleNamespace:
 
     def counting(name: str) -> Callable[..., Any]:
         function = getattr(math, name)
-        kind = "root" if name == "sqrt" else "comparison" if name in _CHEAP else "function"
+        kind = _BY_LIBRARY.get(name, "function")
 
         def operation(*values: Any) -> Any:
             counts[kind] += 1

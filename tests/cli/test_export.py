@@ -161,6 +161,7 @@ def test_a_model_is_sized_before_it_is_built(model, capsys):
     assert {*found} == {"cortex-m0plus", "cortex-m4", "riscv32", "avr", "esp32"}
     assert all(500 < row["flash"] < 9000 and 50 < row["stack"] < 800 for row in found.values())
     assert all(1000 < row["cycles a tick"] < 100_000 for row in found.values())
+    assert found["esp32"]["+-"] == found["esp32"]["+- of cycles"] == "not measured: as cortex-m4"
     assert found["cortex-m4"]["cycles a tick"] < found["cortex-m0plus"]["cycles a tick"]
 
 

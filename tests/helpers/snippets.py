@@ -12,8 +12,6 @@ from pathlib import Path
 
 import click
 import orjson
-import pytest
-from rich.console import Console
 from sybil import Sybil
 from sybil.parsers.markdown import CodeBlockParser
 
@@ -99,8 +97,7 @@ def _run(line: str) -> str:
 def _run_here(words: list[str]) -> str:
     out, err = (TextIOWrapper(BytesIO(), write_through=True) for _ in range(2))
     code = 0
-    with redirect_stdout(out), redirect_stderr(err), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("streamfs.cli.console._stderr", Console(file=err, width=200))
+    with redirect_stdout(out), redirect_stderr(err):
         try:
             main(words)
         except SystemExit as stop:

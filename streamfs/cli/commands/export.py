@@ -206,21 +206,22 @@ def _operations(procedure: "Procedure", recorded: "StreamSet | None") -> dict[st
 
 def _estimates(sources: "Sources", reals: "Precision", counted: dict[str, float] | None) -> list[dict[str, Any]]:
     """Return what a model takes of each processor that has numbers of a precision; with operations, cycles too."""
-    from streamfs.translation.estimate import cycles, estimate, processors
+    from streamfs.translation.estimate import SAME_CODE, cycles, estimate, processors
 
     rows = []
     for processor in processors(reals):
-        found = estimate(sources, reals, processor)
+        found, other = estimate(sources, reals, processor), SAME_CODE.get(processor)
+        unmeasured = None if other is None else f"not measured: as {other}"
         row = {
             "processor": processor,
             "flash": found.flash,
-            "+-": f"{100 * found.error:.0f} %",
+            "+-": unmeasured or f"{100 * found.error:.0f} %",
             "RAM a stream": found.ram,
             "stack": found.stack,
         }
         if counted is not None:
             n, error = cycles(counted, reals, processor)
-            row |= {"cycles a tick": n, "+- of cycles": f"{100 * error:.0f} %"}
+            row |= {"cycles a tick": n, "+- of cycles": unmeasured or f"{100 * error:.0f} %"}
         rows.append(row)
     return rows
 
