@@ -29,9 +29,12 @@ number of adjacent children; and its share of its parent's known weight.
 
 
 @creating
-def _longer(array):  # type: ignore[no-untyped-def]
-    """Return an array twice as long."""
-    return np.concatenate((array, np.zeros_like(array)))
+def _copy(nodes: Grown, counts: Array, more_nodes: Grown, more_counts: Array) -> None:
+    """Write nodes and their counts to longer arrays, one by one: arrays as a whole take long to compile."""
+    for node in range(len(nodes)):
+        more_nodes[node] = nodes[node]
+        for label in range(counts.shape[1]):
+            more_counts[node, label] = counts[node, label]
 
 
 @creating
@@ -85,7 +88,9 @@ def grow(table: TrainingTable, orders: Entries, weights: Array) -> tuple[Grown, 
             continue
         branches = send(table, test[0], test[1], orders[test[0]][start:stop], of_row)
         while n_nodes + len(branches.shares) > len(nodes):
-            nodes, counts = _longer(nodes), _longer(counts)
+            few, fewer = nodes, counts
+            nodes, counts = np.zeros(2 * len(few), GROWN), np.zeros((2 * len(few), table.n_classes))
+            _copy(few, fewer, nodes, counts)
         weigh(table, orders[-1][start:stop], here, branches, counts[n_nodes:])
         starts, length = _starts(table, counts[n_nodes:], branches.lengths)
         divided, divided_weights = divide(orders, start, stop, here, branches, starts, length)
