@@ -180,6 +180,8 @@ class _Model:
         if forest.adds:
             turn = self._unit.entry(_forest.turn_to_probabilities.py_func, (TABLE, WHOLE))
             return f"  {turn.name}(sums, 1, {n_classes}, 0);\n"
+        if len(forest.roots) == 1:
+            return ""  # one tree is its own mean
         divide = self._unit.entry(on_node.divide, (TABLE, REAL))
         return f"  {divide.name}(sums, 1, {n_classes}, {self._literal(float(len(forest.roots)))});\n"
 

@@ -164,6 +164,8 @@ class _PlainModel:
     def _combine(self, forest: FlatForest) -> str:
         if forest.adds:
             return f"        {self._unit.entry(_forest.turn_to_probabilities)}(sums, 0)\n"
+        if len(forest.roots) == 1:
+            return ""  # one tree is its own mean
         return f"        {self._unit.entry(on_node.divide)}(sums, {self._literal(float(len(forest.roots)))})\n"
 
     def _calibrate(self, forest: FlatForest, n_classes: int) -> str:

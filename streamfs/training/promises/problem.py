@@ -204,7 +204,7 @@ class PromiseProblem:
         found = self.found(progress)
         if self.pricing.sends is not None:
             whole = replace(self, pricing=replace(self.pricing, sends=None)).found(progress).split_if_cheaper(self)
-            found = max(found, whole, key=Found.score)
+            found = max(whole, found, key=Found.score)  # of equals readings
             about = {**about, "sends": found.problem.pricing.sends or READINGS}
         return found.problem.certified(found, about)
 
