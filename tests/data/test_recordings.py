@@ -587,7 +587,7 @@ def test_folders_are_proposed_as_labels(files):
     folder = files(walk__one=run(0, 1.01, 2), run__two=run(0, 1, 2.02))
     with pytest.raises(LayoutError, match="has no column 'label', only time, x; try labels='folder'"):
         StreamSet.read(folder)
-    with pytest.raises(LayoutError, match=r"has no column 'label', only time, x$"):
+    with pytest.raises(LayoutError, match=r"has no column 'label', only time, x: name .* the folders by labels$"):
         StreamSet.read(folder / "walk")
 
 
@@ -607,5 +607,5 @@ def test_what_fits_is_proposed_though_labels_are_missing(files):
     path = files(log="when,x\n0,1\n1,2\n") / "log.csv"
     with pytest.raises(LayoutError, match="has no column 'time', only when, x; try time='when'"):
         StreamSet.read(path)
-    with pytest.raises(LayoutError, match=r"has no column 'label', only when, x$"):
+    with pytest.raises(LayoutError, match=r"has no column 'label', only when, x: name the column by label,"):
         StreamSet.read(path, time="when")

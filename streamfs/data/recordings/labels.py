@@ -83,7 +83,9 @@ def _unlabelled(rows: Rows) -> LayoutError:
     """Return the error of streams without labels; propose the names of the folders if there are several."""
     table = rows.tables[0]
     proposal = {"labels": FOLDER} if len(set[str]().union(*rows.folders.values())) > 1 else {}
-    return LayoutError(f"{table.source} has no column {LABEL!r}, only {', '.join(table.columns)}", proposal)
+    missing = f"{table.source} has no column {LABEL!r}, only {', '.join(table.columns)}"
+    advice = "" if proposal else ": name the column by label, or a file or the folders by labels"
+    return LayoutError(f"{missing}{advice}", proposal)
 
 
 def _of_file(rows: Rows, path: Path) -> list[str]:
