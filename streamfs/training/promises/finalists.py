@@ -24,19 +24,21 @@ SURE = 0.95
 """Chance of passing the test from which boosting, which is slow to fit, is not tried."""
 
 
+Way = tuple[Subset, int, float]
+"""A subset, the tick from which it decides, and the doubt of luck by which it is scored."""
+
+
 class Finalist(NamedTuple):
     """A subset with a learner that decides from a tick on, its score, and the held-out streams as it saw them.
 
-    The `doubt` by which it was scored is larger for subsets that a search has found: the best of many on some
-    streams is so by luck, too.
+    It is `doubted` more if a search has found the subset: the best of many on some streams is so by luck, too.
     """
 
-    subset: Subset
+    way: Way
     learner: str
-    start: int
     score: SubsetScore
+    doubted: SubsetScore
     followed: Followed
-    doubt: float
 
 
 def finalists(scores: Iterable[SubsetScore], always: Iterable[Subset]) -> tuple[SubsetScore, ...]:

@@ -7,7 +7,6 @@ from itertools import product
 
 from feature_extractors.base import Feature
 from streamfs.base.workers import map_parts, workers
-from streamfs.training.promises.finalists import DOUBT_OF_FOUND
 from streamfs.training.promises.paired import share_better
 from streamfs.training.promises.policies import opening_at, opens_at_once, quantities_of
 from streamfs.training.promises.promise import Promise
@@ -72,8 +71,7 @@ def fitted_later(
     if other is trainer:
         return trainer, model
     later = other.fit(found.subset, promise, found.start)
-    doubts = DOUBT_OF_FOUND, model.doubt
-    is_better = share_better(later.followed, model.followed, promise, n_test, doubts) >= OFTEN
+    is_better = share_better(later.followed, model.followed, promise, n_test) >= OFTEN
     return (other, later) if is_better else (trainer, model)
 
 

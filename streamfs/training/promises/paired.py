@@ -6,7 +6,7 @@ from feature_extractors.base import Array
 from streamfs.training.held_out import Followed
 from streamfs.training.promises.held_out import curve_of
 from streamfs.training.promises.promise import Promise
-from streamfs.training.promises.subset_score import DOUBT, evaluate_subset
+from streamfs.training.promises.subset_score import evaluate_subset
 
 N_DRAWS = 40
 """Draws, with replacement, of as many streams as there are."""
@@ -18,19 +18,17 @@ SEED = 0
 """Of the draws."""
 
 
-def share_better(
-    one: Followed, other: Followed, promise: Promise, n_test: int, doubts: tuple[float, float] = (DOUBT, DOUBT)
-) -> float:
+def share_better(one: Followed, other: Followed, promise: Promise, n_test: int) -> float:
     """Return the share of draws in which one has the better score; both have followed the same streams.
 
     What is the best of many on some streams is better than another by luck, too. Since both are scored on the
-    same draws, what streams do to both alike does not count. Each has the doubt of `evaluate_subset`.
+    same draws, what streams do to both alike does not count.
     """
     n = len(one.truth)
     draws = np.random.default_rng(SEED).integers(0, n, (N_DRAWS, n))
 
-    def scores(followed: Followed, doubt: float) -> Array:
+    def scores(followed: Followed) -> Array:
         curves = (curve_of(followed.take(drawn)).thinned(MOST_THRESHOLDS) for drawn in draws)
-        return np.array([evaluate_subset(curve, promise, n_test, doubt=doubt).score for curve in curves])
+        return np.array([evaluate_subset(curve, promise, n_test).score for curve in curves])
 
-    return float(np.mean(scores(one, doubts[0]) > scores(other, doubts[1])))
+    return float(np.mean(scores(one) > scores(other)))

@@ -1,6 +1,7 @@
 """Search features, fit the classifier, and certify its threshold."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -31,6 +32,7 @@ from streamfs.training.promises.finalists import (
     N_FOR_ALL,
     SURE,
     Finalist,
+    Way,
     finalists,
 )
 from streamfs.training.promises.giving_up import Patience, cheapest_patience
@@ -38,7 +40,7 @@ from streamfs.training.promises.held_out import Curves, HeldOut, accuracy_where,
 from streamfs.training.promises.policies import opens_at_once
 from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.quantity_moves import QuantityMoves
-from streamfs.training.promises.refusal import refusal, too_dear
+from streamfs.training.promises.refusal import PromiseError, refusal, too_dear
 from streamfs.training.promises.search_log import SearchLog
 from streamfs.training.promises.split import TrainTestSplit
 from streamfs.training.promises.subset_score import (
@@ -55,9 +57,6 @@ if TYPE_CHECKING:
     from streamfs.classifiers.forest import Forest
     from streamfs.classifiers.tree import Tree
 
-Way = tuple[Subset, int, float]
-"""A subset, the tick from which it decides, and the doubt by which it is scored."""
-
 N_HALVES = 4
 """Halves of the training streams that are drawn to see what more streams would bring."""
 
@@ -68,8 +67,7 @@ class FittedModel:
 
     `followed` are the training streams as such classifiers saw them, held out, with calibrated confidence. Nothing
     is decided before the tick `start`, and streams are given up as `patience` says. If thresholds are `falling`,
-    confidence is that which compares with the threshold of tick 1, here and in trajectories. The `doubt` is that
-    of `Finalist`.
+    confidence is that which compares with the threshold of tick 1, here and in trajectories.
     """
 
     features: tuple[Feature, ...]
@@ -79,7 +77,6 @@ class FittedModel:
     start: int = 1
     patience: Patience | None = None
     falling: Falling | None = None
-    doubt: float = DOUBT
 
     @cached_property
     def held_out(self) -> Curve:
@@ -183,10 +180,14 @@ class PromiseTrainer:
 
     def fit(self, subset: Subset, promise: Promise, start: int = 1) -> FittedModel:
         """Fit the best of the learners to all training streams from a tick on, and calibrate it."""
-        return self._fitted(self._best([(subset, start, DOUBT)], promise))
+        return self._fitted(max(self._tried([(subset, start, DOUBT)], promise), key=_score))
 
     def fit_best(self, scorer: SubsetScorer) -> FittedModel:
-        """Fit the best of what a search has scored with the best learner, from its tick or the first one on.
+        """Fit the best of what a search has scored with the best learner, from its tick or the first one on."""
+        return self.fit_best_and_surest(scorer)[0]
+
+    def fit_best_and_surest(self, scorer: SubsetScorer) -> tuple[FittedModel, ...]:
+        """Fit the best, and what is best if luck is doubted, if that is another and dearer; or the latter alone.
 
         All features, and all columns as they were recorded, may also wait until the last of the ticks.
         """
@@ -198,40 +199,49 @@ class PromiseTrainer:
             ways |= dict.fromkeys(
                 (each.subset, at, DOUBT_OF_PLAIN if is_plain else DOUBT_OF_FOUND) for at in starts
             )
-        return self._fitted(self._best(ways, scorer.promise))
+        tried = self._tried(ways, scorer.promise)
+        best, surest = max(tried, key=_score), max(tried, key=_doubted)
+        chosen = (
+            (best,) if best is surest else (best, surest) if best.score.cost < surest.score.cost else (surest,)
+        )
+        return tuple(map(self._fitted, chosen))
 
-    def _best(self, ways: Iterable[Way], promise: Promise) -> Finalist:
-        """Return the best of some ways with the best learner."""
+    def _tried(self, ways: Iterable[Way], promise: Promise) -> list[Finalist]:
+        """Follow held-out streams by some ways with the first learner, and by the leading ones with the others."""
         first, *others = self.learners
-        tried = sorted((self._tried(way, first, promise) for way in ways), key=_score)
-        leading, best = tried[-N_FOR_ALL:], tried[-1]
+        tried = [self._followed(way, first, promise) for way in ways]
+        leading = sorted(tried, key=_score)[-N_FOR_ALL:]
+        leading += [each for each in [max(tried, key=_doubted)] if each not in leading]
         for name in others:
-            if name != BOOSTING or best.score.chance < SURE:
-                other = (self._tried((each.subset, each.start, each.doubt), name, promise) for each in leading)
-                best = max(best, *other, key=_score)
-        return best
+            if name != BOOSTING or max(tried, key=_score).score.chance < SURE:
+                tried += [self._followed(each.way, name, promise) for each in leading]
+        return tried
 
-    def _tried(self, way: Way, learner: str, promise: Promise) -> Finalist:
+    def _followed(self, way: Way, learner: str, promise: Promise) -> Finalist:
         """Follow held-out streams with a subset and a learner, fitted to the ticks from which it decides."""
         subset, start, doubt = way
         followed = self.held_out(learner, start).follow([*self.candidates.free, *subset]).since(start)
-        score = evaluate_subset(curve_of(followed), promise, len(self.split.test), subset, self.max_cost, doubt)
-        return Finalist(subset, learner, start, replace(score, start=start), followed, doubt)
+        score, doubted = (
+            evaluate_subset(curve_of(followed), promise, len(self.split.test), subset, self.max_cost, errors)
+            for errors in (DOUBT, doubt)
+        )
+        return Finalist(way, learner, replace(score, start=start), replace(doubted, start=start), followed)
 
     def _fitted(self, best: Finalist) -> FittedModel:
-        chosen, followed = [*self.candidates.free, *best.subset], best.followed
+        (subset, start, _), followed = best.way, best.followed
+        chosen = [*self.candidates.free, *subset]
         records = followed.records()
         calibration = Calibration.fit(records.confidence, records.is_right, records.weights)
         features = [self.candidates.features[i] for i in chosen]
         first = next((place for place, feature in enumerate(features) if opens_at_once(feature)), -1)
         kept = -1 if all(map(opens_at_once, features)) else first  # an episode needs a channel to open
         tested, fitted, _ = fit_until_all_tested(
-            self._learner(best.learner, best.start), self.split.train, features, self.pricing.max_silence, kept
+            self._learner(best.learner, start), self.split.train, features, self.pricing.max_silence, kept
         )
         classifier = cast("Tree | Forest", fitted.frozen().calibrated(calibration))
         said = followed.calibrated(calibration, classifier.n_classes)
         read = tuple(features[i] for i in tested)
-        return FittedModel(read, classifier, best.learner, said, best.start, doubt=best.doubt)
+        return FittedModel(read, classifier, best.learner, said, start)
 
     def tuned(self, model: FittedModel, promise: Promise) -> FittedModel:
         """Return a model whose thresholds fall, and that gives up, if that is better on held-out streams."""
@@ -313,3 +323,26 @@ class PromiseTrainer:
 
 def _score(finalist: Finalist) -> float:
     return finalist.score.score
+
+
+def _doubted(finalist: Finalist) -> float:
+    return finalist.doubted.score
+
+
+def certify_in_turn(
+    tried: Sequence[tuple[PromiseTrainer, FittedModel]], promise: Promise
+) -> tuple[PromiseTrainer, FittedModel, Certificate]:
+    """Certify the first of some models that passes, each tested at an equal share of the risk.
+
+    The models are settled before the test, so that the probability that any is certified that does not keep its
+    promise is at most the sum of the shares, as Bonferroni has it. If the test has too few streams for a share, or
+    there is one model only, the last is tested at the whole risk. Raise its `PromiseError` if none passes.
+    """
+    shared = replace(promise, risk=promise.risk / len(tried))
+    if len(tried[-1][0].split.test) < shared.fewest_streams:
+        tried, shared = tried[-1:], promise
+    *others, (trainer, model) = tried
+    for bold, fitted in others:
+        with suppress(PromiseError):
+            return bold, fitted, replace(bold.certify(fitted, shared), promise=promise)
+    return trainer, model, replace(trainer.certify(model, shared), promise=promise)
