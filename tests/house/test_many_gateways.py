@@ -112,7 +112,7 @@ def story(rule):
     labels = {"job": "streamfs", "instance": "attic", **dict(re.findall(r'(\w+)="([^"]*)"', rule["expr"]))}
     shown = ",".join(f'{name}="{value}"' for name, value in labels.items())
     bad = float(rule["expr"].rpartition(" ")[2])
-    values = "0x10 1x20" if metric.endswith("_total") else f"{1 - bad:g}x10 {bad:g}x20"
+    values = f"0x10 {2 * bad + 1:g}x20" if metric.endswith("_total") else f"{1 - bad:g}x10 {bad:g}x20"
     sound = {
         "exp_labels": labels | rule["labels"],
         "exp_annotations": {
