@@ -8,13 +8,16 @@ import orjson
 from helpers.device_settings import device_lines
 from helpers.records import Models, new_core, raw
 
+import feature_extractors as fx
 from sensors_sim.devices import KINDS, Manners
 from sensors_sim.nodes import Battery, Node
 from sensors_sim.same_source import SameSource
+from streamfs.cli.device_channels import device_channels
 from streamfs.costs.energy_meter import EnergyMeter
 from streamfs.costs.radio_profiles import profile
 from streamfs.data.streams import StreamSet
 from streamfs.gateway.core.records import clock_record
+from streamfs.gateway.settings.profiles import load_profile
 from streamfs.gateway.settings.settings import read_settings
 from streamfs.training.cost_aware import train
 
@@ -41,9 +44,10 @@ def law():
 
 
 def trained(n_pairs=60, seed=0):
-    """A model of pairs at a tick a minute."""
-    recorded = law().sample(n_pairs, 40, seed=seed)._replace(period=PERIOD)
-    return train(StreamSet(*recorded), confidence=0.84, seed=seed)
+    """A model of pairs at a tick a minute, of what a Shelly can send, which can least: changes alone."""
+    recorded = StreamSet(*law().sample(n_pairs, 40, seed=seed)._replace(period=PERIOD))
+    features = fx.catalogue(device_channels(load_profile("shelly"), recorded))
+    return train(recorded, features=features, confidence=0.75, seed=seed)
 
 
 def run(procedure, folder, n_pairs, every=EVERY, seed=1):
