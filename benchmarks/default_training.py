@@ -91,14 +91,15 @@ def rows_of(method: str, training: StreamSet, test: StreamSet, seed: int) -> lis
             list(THRESHOLDS),
         )
     found = zip(sweep(procedure, test, thresholds), messages(procedure, test, thresholds), strict=True)
-    return [figures(each) | {"sent": sent, "fit_seconds": seconds} for each, sent in found]
+    chosen = {"confidence": None} if method == DEFAULT else {}
+    return [figures(each) | chosen | {"sent": sent, "fit_seconds": seconds} for each, sent in found]
 
 
 def figures(found: Evaluation) -> Row:
     """Return the figures of decisions, of which those without a label are wrong."""
     labelled = [decision.confidence for decision in found.decisions if decision.label is not None]
     return {
-        "confidence": None if np.isnan(found.confidence) else found.confidence,
+        "confidence": found.confidence,
         "accuracy": found.completeness * found.accuracy if labelled else 0.0,
         "completeness": found.completeness,
         "stated": float(np.mean(labelled)) if labelled else None,
