@@ -115,7 +115,9 @@ def test_devices_with_timers_go_back_by_themselves_and_are_asked_in_time(tmp_pat
     (tmp_path / "profiles" / "esphome.toml").write_text(own, encoding="utf-8")
     yard, device = at_rest(tmp_path, "esphome", Manners(interval=60.0, returns_after=14_400.0))
     settings = read_settings(tmp_path / "gateway.toml")
-    (said,) = [each for each in cautions(settings, settings.broker.address()) if "devices of" in each]
+    (said,) = [
+        each for each in cautions(settings, settings.broker.address(), MODELS.first) if "devices of" in each
+    ]
     assert "go back to 60 s by themselves, 14400 s after" in said
     assert not yard.core.conduct.unguarded
     yard.run(24 * 3600.0, step=600.0)
@@ -233,7 +235,7 @@ def test_check_says_what_devices_go_back_to(tmp_path, line, said):
     with (tmp_path / "gateway.toml").open("a", encoding="utf-8") as file:
         file.write(f"\n{line}\n")
     settings = read_settings(tmp_path / "gateway.toml")
-    assert any(said in each for each in cautions(settings, settings.broker.address()))
+    assert any(said in each for each in cautions(settings, settings.broker.address(), MODELS.first))
 
 
 def test_clocks_and_answers_of_no_device_change_nothing(tmp_path):

@@ -19,6 +19,9 @@ ACCURACY_PART = 0.8
 PER_CLASS = ("labelled", "found")
 """What may be promised of each class: the right share of streams labelled so, or of those that are so."""
 
+MOST_BITS_KEPT = 12
+"""Binary digits of the numbers of streams for all of which it is kept how many may fail."""
+
 
 @dataclass(frozen=True)
 class Promise:
@@ -180,7 +183,12 @@ class Promise:
 
 def _chances_of_passing(n: npt.NDArray[np.int64], p: Array, promised: float, risk: float) -> Array:
     """Probability that of n streams, which fail with probability p, no more fail than the test allows."""
-    allowed = _all_failures_allowed(int(n.max(initial=0)).bit_length(), promised, risk)[n]
+    n_bits = int(n.max(initial=0)).bit_length()
+    if n_bits <= MOST_BITS_KEPT:
+        allowed = _all_failures_allowed(n_bits, promised, risk)[n]
+    else:
+        sizes, places = np.unique(n, return_inverse=True)
+        allowed = failures_allowed(sizes, promised, risk)[places].reshape(n.shape)
     return np.where(allowed >= 0, bdtr(np.maximum(allowed, 0.0), n, p), 0.0)
 
 
