@@ -16,20 +16,18 @@ from streamfs.procedure.stopping import StoppingRule
 
 
 def traffics_sent(
-    procedure: Procedure, streams: StreamSet, rules: Sequence[float | StoppingRule], sends: str | None = None
+    procedure: Procedure, streams: StreamSet, rules: Sequence[float | StoppingRule]
 ) -> list[Traffic]:
-    """Count messages as `measure_traffics` does, of what nodes send.
+    """Count messages as `measure_traffics` does, of what a procedure was trained to have nodes send.
 
-    By default that is what the procedure was trained for. The columns are those that were recorded.
+    The columns are those that were recorded.
     """
-    sends = read_sends(procedure.about) if sends is None else sends
-    found = measure_traffics(procedure, streams, rules)
+    sends = read_sends(procedure.about)
+    recorded = measure_traffics(procedure, streams, rules)
     if sends is None:
-        return found
-    halves = split(procedure, sends)
-    derived = derive(streams, halves.columns, procedure.max_silence)
-    sent = measure_traffics(halves.gateway, derived, rules)
-    return [replace(each, columns=whole.columns) for each, whole in zip(sent, found, strict=True)]
+        return recorded
+    sent = _measured(procedure, streams, rules, sends)
+    return [replace(each, columns=whole.columns) for each, whole in zip(sent, recorded, strict=True)]
 
 
 def paid_by_split(
@@ -60,8 +58,17 @@ def paid_by_split(
     paid = {READINGS: measure_traffics(procedure, streams, [procedure.rule])[0].paid(rates, prices)}
     for sends in SENDS:
         try:
-            (traffic,) = traffics_sent(procedure, streams, [procedure.rule], sends)
+            (traffic,) = _measured(procedure, streams, [procedure.rule], sends)
         except TranslationError:
             continue
         paid[sends] = traffic.paid(rates, prices)
     return paid
+
+
+def _measured(
+    procedure: Procedure, streams: StreamSet, rules: Sequence[float | StoppingRule], sends: str
+) -> list[Traffic]:
+    """Count messages of features or crossings; the columns are theirs."""
+    halves = split(procedure, sends)
+    derived = derive(streams, halves.columns, procedure.max_silence)
+    return measure_traffics(halves.gateway, derived, rules)
