@@ -10,6 +10,7 @@ tests check.
 - ``joiner``: a reading of ten thousand nodes with two channels, one of which sends on change, with the ticks that
   fall due
 - ``trees``: a random tree of 16 000 rows and a hundred features
+- ``relief``: the weights of forty features, of which a quarter has missing values; of eight, of few rows; and of probes
 """
 
 import sys
@@ -24,10 +25,14 @@ import numpy as np
 from engine import Ours
 from figures import Figure, Parts, main, measure, processor, table
 
+from feature_extractors._compiled import in_c
 from streamfs.classifiers._extra_trees import WeightedRows, grow
 from streamfs.gateway.core.joiner import Joiner, Timing
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
 from streamfs.gateway.messages.codecs.reading import Reading
+from streamfs.relief.measure import measure as measured
+from streamfs.relief.neighbours import relieff_voting
+from streamfs.relief.rows import ReliefRows, make_rows
 
 ROOT = Path(__file__).parents[1]
 sys.path[1:1] = [str(ROOT / "tests")]
@@ -43,6 +48,8 @@ Work = Callable[[], Any]
 
 def compared(what: str, make: Callable[[], Work]) -> Figure:
     """Return the ratio of the times that a function takes, which is made once for each compiler."""
+    if in_c() is None:
+        raise RuntimeError("there are no kernels in C of these sources: make kernels")
     works: dict[str, Work] = {}
     for name in COMPILERS:
         with backend(name):
@@ -115,7 +122,30 @@ def trees() -> list[Figure]:
     return [compared("10 random trees", lambda: repeated(lambda: grow(rows, 1), 10))]
 
 
-PARTS: Parts = {"engine": engine, "joiner": joiner, "trees": trees}
+def relief_rows(n_rows: int, n_features: int) -> ReliefRows:
+    """Return rows of two classes, twelve of each stream, of which a tenth of some features is missing."""
+    rng = np.random.default_rng(1)
+    classes = np.arange(n_rows) % 2
+    values = rng.normal(0.3 * classes[:, np.newaxis], 1.0, (n_rows, n_features))
+    patchy = values[:, : n_features // 4]
+    patchy[rng.random(patchy.shape) < 0.1] = np.nan
+    return make_rows(values, classes, np.arange(n_rows) // 12, 1, None)
+
+
+def relief() -> list[Figure]:
+    rows, few = relief_rows(1900, 40), relief_rows(200, 8)
+    probes = measured(np.random.default_rng(2).normal(size=(1900, 100)), np.zeros(100, bool), None)
+    ends = np.linspace(1900 / 12, 1900, 12).astype(int)
+    nearest = relieff_voting(np.bincount(rows.classes), 10)
+    return [
+        compared("Relief of 1900 rows, 12 positions", lambda: repeated(lambda: rows.weights(ends), 5)),
+        compared("Relief of 200 rows", lambda: repeated(lambda: few.weights([200]), 50)),
+        compared("ReliefF of 1900 rows", lambda: repeated(lambda: rows.mean_gains(nearest, [1900]), 5)),
+        compared("100 probes of 1900 rows", lambda: repeated(lambda: rows.probe_weights(probes), 5)),
+    ]
+
+
+PARTS: Parts = {"engine": engine, "joiner": joiner, "trees": trees, "relief": relief}
 
 
 def section() -> str:

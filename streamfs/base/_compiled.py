@@ -8,5 +8,8 @@ kernel = compiled(cache=True, nogil=True, error_model="numpy", _nrt=False)
 For a small function of many arrays, counting would take most of the time.
 """
 
+vectorised = compiled(cache=True, nogil=True, error_model="numpy", _nrt=False, inline="never")
+"""Decorator of loops of such a kernel that fill vector registers: in C they stand for themselves, once a width."""
+
 inlined = compiled(cache=True, nogil=True, error_model="numpy", _nrt=False, inline="always")
 """Decorator of a part of such a kernel that is called often, with many arrays."""

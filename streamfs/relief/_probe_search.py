@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from feature_extractors.base import Array
-from streamfs.base._compiled import kernel
+from streamfs.base._compiled import kernel, vectorised
 from streamfs.data.streams import Integers
 from streamfs.relief._field import Field, sift_tile
 from streamfs.relief._kernels import Measured, difference, distance
@@ -47,7 +47,7 @@ def make_probe_scratch(n_rows: int, n_probes: int) -> ProbeScratch:
     )
 
 
-@kernel
+@vectorised
 def _try(
     values: Array,
     spans: Array,

@@ -22,7 +22,7 @@ CHUNK = 64
 TILE = 8
 """Rows sifted together."""
 
-NEIGHBOUR = np.dtype([("row", np.int64), ("near", np.float32), ("distance", np.float64)])
+NEIGHBOUR = np.dtype([("row", np.int64), ("near", np.float32), ("distance", np.float64)], align=True)
 """A neighbour: its row, its distance in the sieve, and its exact distance, NaN until it is needed."""
 
 Neighbours = npt.NDArray[np.void]
@@ -79,16 +79,21 @@ def make_lists(field: Field, voting: Voting) -> Lists:
 
 
 @kernel
+def _measure_exactly(measured: Measured, power: int, i: int, known: Neighbours, rank: int) -> None:
+    """Fill in the exact distance of a neighbour of row i, unless it is known."""
+    if np.isnan(known[rank].distance):
+        known[rank].distance = distance(measured.values, measured.spans, measured.far, power, i, known[rank].row)
+
+
+@kernel
 def _is_nearer(
     measured: Measured, power: int, doubt: np.float32, i: int, known: Neighbours, a: int, b: int
 ) -> bool:
     """Return whether the a-th neighbour of row i is nearer than the b-th, or as near and of lower index."""
     if abs(known[b].near - known[a].near) > doubt:
         return bool(known[a].near < known[b].near)
-    for rank in (a, b):
-        if np.isnan(known[rank].distance):
-            values, spans, far, _ = measured
-            known[rank].distance = distance(values, spans, far, power, i, known[rank].row)
+    _measure_exactly(measured, power, i, known, a)
+    _measure_exactly(measured, power, i, known, b)
     is_tie = known[a].distance == known[b].distance
     return bool(known[a].row < known[b].row if is_tie else known[a].distance < known[b].distance)
 

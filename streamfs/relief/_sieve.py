@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from streamfs.base._compiled import kernel
+from streamfs.base._compiled import kernel, vectorised
 from streamfs.data.streams import Integers
 
 Singles = npt.NDArray[np.float32]
@@ -45,7 +45,7 @@ class Sieve(NamedTuple):
     doubt: np.float32
 
 
-@kernel
+@vectorised
 def _add_four(plain: Singles, f: int, place: int, start: int, apart: Singles) -> None:
     """Add the differences of four features in one pass, which saves reading and writing the sums."""
     a, b, c, d = plain[f, place], plain[f + 1, place], plain[f + 2, place], plain[f + 3, place]
@@ -56,7 +56,7 @@ def _add_four(plain: Singles, f: int, place: int, start: int, apart: Singles) ->
         apart[q] = (total + abs(third[q] - c)) + abs(fourth[q] - d)
 
 
-@kernel
+@vectorised
 def _add_one(plain: Singles, f: int, place: int, start: int, square: bool, apart: Singles) -> None:
     """Add the differences of one feature, or their squares."""
     a, values = plain[f, place], plain[f, start : start + len(apart)]
@@ -68,7 +68,7 @@ def _add_one(plain: Singles, f: int, place: int, start: int, square: bool, apart
             apart[q] += abs(values[q] - a)
 
 
-@kernel
+@vectorised
 def _add_patchy(
     patchy: Singles, far: Singles, f: int, place: int, start: int, square: bool, apart: Singles
 ) -> None:
@@ -96,7 +96,7 @@ def sift(sieve: Sieve, place: int, start: int, apart: Singles) -> None:
         _add_patchy(patchy, far, f, place, start, square, apart)
 
 
-@kernel
+@vectorised
 def n_within(near: Singles, limit: np.float32) -> np.int32:
     """Count the distances within the limit."""
     n = np.int32(0)
@@ -105,18 +105,18 @@ def n_within(near: Singles, limit: np.float32) -> np.int32:
     return n
 
 
-@kernel
+@vectorised
 def _least(lanes: Singles) -> np.float32:
     """Return the least of some numbers, which are overwritten; their count is a power of two."""
     n = len(lanes)
     while n > 1:
-        n //= 2
+        n = n // 2
         for q in range(n):
             lanes[q] = min(lanes[q], lanes[q + n])
     return np.float32(lanes[0])
 
 
-@kernel
+@vectorised
 def first_limit(near: Singles, k: int, most: float, lanes: Singles) -> np.float32:
     """Return a distance within which there are k of some rows, and few more; `UNLIMITED` if there are fewer.
 
@@ -141,7 +141,7 @@ def first_limit(near: Singles, k: int, most: float, lanes: Singles) -> np.float3
     return high
 
 
-@kernel
+@vectorised
 def let_pass(near: Singles, start: int, stop: int, limit: np.float32, passed: Integers) -> int:
     """List the places from `start` to `stop` whose distances are within the limit; return their number."""
     n_passed = 0

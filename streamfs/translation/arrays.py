@@ -54,32 +54,38 @@ class ArrayExpressions(Expressions):
             case ast.Tuple(elts=[row, ast.Slice() as part]):
                 return self._within(node, self._row(array, row), part)
             case ast.Tuple(elts=[row, column]) if kind.n_dimensions == 2:
-                at = f"{self._index(row)} * {array.extents[1]} + {self._index(column)}"
+                at = f"{self._index(row, array)} * {array.extents[1]} + {self._index(column, array, 1)}"
                 return Typed(f"{array.text}[{at}]", kind.item)
-            case ast.Slice(lower=lower, upper=upper, step=None) if kind.n_dimensions == 1:
+            case ast.Slice(lower=lower, upper=upper, step=None):
                 return self._slice(array, lower, upper)
             case ast.Slice() | ast.Tuple():
                 raise self._refuse(node)
-        if kind.n_dimensions == 2:
+        if kind.n_dimensions > 1:
             return self._row(array, place)
-        return Typed(f"{array.text}[{bare(self._index(place))}]", kind.item)
+        return Typed(f"{array.text}[{bare(self._index(place, array))}]", kind.item)
 
-    def _index(self, node: ast.expr) -> str:
-        if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
-            raise self._refuse(node, "counts from the end")
+    def _index(self, node: ast.expr, array: Typed, axis: int = 0) -> str:
+        """Return an index, which is not negative, but for -1."""
+        match node:
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)) if array.extents:
+                return f"({array.extents[axis]} - 1)"
+            case ast.UnaryOp(operand=ast.Constant()):
+                raise self._refuse(node, "counts from the end")
         return self._expression(node).text
 
     def _row(self, array: Typed, place: ast.expr) -> Typed:
         kind: Any = array.kind
-        start = f"{self._index(place)} * {array.extents[1]}"
-        return Typed(f"({array.text} + {start})", Array(kind.item, 1, kind.stored), array.extents[1:])
+        start = " * ".join([self._index(place, array), *array.extents[1:]])
+        part = Array(kind.item, kind.n_dimensions - 1, kind.stored)
+        return Typed(f"({array.text} + {start})", part, array.extents[1:])
 
     def _slice(self, array: Typed, lower: ast.expr | None, upper: ast.expr | None) -> Typed:
         """Return a part whose ends are not negative; as in Python it ends where the array ends."""
-        low = "0" if lower is None else self._index(lower)
-        high = array.extents[0] if upper is None else f"min_whole({self._index(upper)}, {array.extents[0]})"
-        text = array.text if low == "0" else f"({array.text} + {low})"
-        return Typed(text, array.kind, (high if low == "0" else f"({high} - {low})",))
+        low = "0" if lower is None else self._index(lower, array)
+        high = array.extents[0] if upper is None else f"min_whole({self._index(upper, array)}, {array.extents[0]})"
+        start = " * ".join([low, *array.extents[1:]])
+        text = array.text if low == "0" else f"({array.text} + {start})"
+        return Typed(text, array.kind, (high if low == "0" else f"({high} - {low})", *array.extents[1:]))
 
     def _call(self, node: ast.Call) -> Typed:
         function = self._look(node.func)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feature_extractors import _driver, _loop
+from feature_extractors._compiled import Kernel
 from feature_extractors.base import Step
 from feature_extractors.catalogue import KINDS
 from streamfs.classifiers import (
@@ -21,11 +22,12 @@ from streamfs.classifiers import (
 from streamfs.engine import _arena, _ticks
 from streamfs.gateway.core import _duplicates, _grid, _node_time, _samples, _thinned, _waiting
 from streamfs.procedure import _rank_bets
+from streamfs.relief import _field, _kernels, _probe_search, _search, _sieve
 from streamfs.translation.precision import DOUBLE
 from streamfs.translation.unit import Unit
-from streamfs.translation.values import REAL, WHOLE, Array, Together, Value, array_of
+from streamfs.translation.values import REAL, SINGLE, TRUTH, WHOLE, Array, Together, Value, array_of
 
-F8, I8, I4, U8, FLAG = np.float64, np.int64, np.int32, np.uint64, np.bool_
+F8, F4, I8, I4, U8, FLAG = np.float64, np.float32, np.int64, np.int32, np.uint64, np.bool_
 
 
 class KernelUnit(Unit):
@@ -33,6 +35,11 @@ class KernelUnit(Unit):
 
     has_constants = False
     storage = "static inline"
+
+    def is_vectorised(self, function: Callable[..., Any]) -> bool:
+        """Return whether a function is decorated as one that fills vector registers."""
+        kernel = function.__globals__.get(function.__name__)
+        return isinstance(kernel, Kernel) and kernel.targetoptions.get("inline") == "never"
 
     def array(self, dtype: Any, n_dimensions: int = 1) -> Array:
         """Return the type of an array of numpy."""
@@ -161,4 +168,24 @@ def _of_training(unit: KernelUnit) -> Iterator[KernelEntry]:
     room = column, column, numbers, numbers, numbers, columns, columns
     scratch = Together(room, _extra_trees.NodeScratch._fields)
     generator, nodes = unit.arrays(U8, _extra_trees.GROWN)
+    yield from _of_relief(unit)
     yield KernelEntry(_extra_trees.fill_tree, (rows, scratch, numbers, generator, nodes, columns))
+
+
+def _of_relief(unit: KernelUnit) -> Iterator[KernelEntry]:
+    rows, row, numbers = unit.array(F8, 2), unit.array(F8), unit.array(I8)
+    singles, lane = unit.array(F4, 2), unit.array(F4)
+    measured = Together((rows, row, rows, singles), _kernels.Measured._fields)
+    sieve = Together((singles, singles, singles, numbers, numbers, WHOLE, SINGLE), _sieve.Sieve._fields)
+    members = Together((numbers,) * 5, _field.Members._fields)
+    field = Together((measured, sieve, unit.array(I8, 2), members), _field.Field._fields)
+    voting = Together((unit.array(I8, 2), rows, WHOLE, TRUTH), _search.Voting._fields)
+    found = unit.array(_search.NEIGHBOUR, 2), numbers, lane, lane
+    passed = numbers, numbers, numbers, row, singles
+    lists = Together((*found, *passed), _search.Lists._fields)
+    of_rows = numbers, WHOLE, WHOLE, unit.array(F8, 3), unit.array(I8, 2)
+    yield KernelEntry(_search.search, (field, voting, lists, *of_rows))
+    room = singles, numbers, lane, lane, rows, unit.array(I8, 2)
+    scratch = Together(room, _probe_search.ProbeScratch._fields)
+    of_probes = numbers, WHOLE, WHOLE, rows, numbers
+    yield KernelEntry(_probe_search.search_probes, (field, voting, measured, scratch, *of_probes))

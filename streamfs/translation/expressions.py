@@ -10,10 +10,12 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from streamfs.errors import TranslationError
-from streamfs.translation.precision import Precision
+from streamfs.translation.precision import FLOAT, Precision
 from streamfs.translation.values import (
     NONE,
     REAL,
+    SHORT,
+    SINGLE,
     TRUTH,
     UNSIGNED,
     WHOLE,
@@ -35,7 +37,15 @@ REALS = ("sqrt", "fabs", "cos", "sin", "hypot", "copysign", "ldexp", "log", "exp
 
 
 _LONG = 2**31
-_CASTS = {"int": WHOLE, "int64": WHOLE, "uint64": UNSIGNED, "float": REAL, "bool": TRUTH}
+_CASTS = {
+    "int": WHOLE,
+    "int64": WHOLE,
+    "int32": SHORT,
+    "uint64": UNSIGNED,
+    "float": REAL,
+    "float32": SINGLE,
+    "bool": TRUTH,
+}
 
 
 class Typed(NamedTuple):
@@ -63,6 +73,9 @@ class Surroundings(Protocol):
     precision: Precision
     has_constants: bool
     storage: str
+
+    def is_vectorised(self, function: Callable[..., Any]) -> bool:
+        """Return whether a function fills vector registers."""
 
     def translated(self, function: Callable[..., Any], kinds: tuple[Value, ...]) -> Translated:
         """Return a function for arguments of these types."""
@@ -156,6 +169,8 @@ class Expressions:
             number = int(value)
             text = str(number) if abs(number) < _LONG else f"INT64_C({number})"
             return Typed(text if number >= 0 else f"({text})", WHOLE)
+        if isinstance(value, np.float32):
+            return Typed(FLOAT.literal(float(value)), SINGLE)
         if isinstance(value, float):
             literal = self._unit.precision.literal(value)
             return Typed(f"({literal})" if literal.startswith("-") else literal, REAL)
@@ -168,7 +183,7 @@ class Expressions:
             return called(node.id, kind)
         if isinstance(node, ast.Attribute):
             inner = node.value
-            if self._is_local(inner) or isinstance(inner, ast.Subscript):
+            if self._is_part(inner):
                 return self._field(node, self._expression(inner))
         name = node.id if isinstance(node, ast.Name) else node.attr
         constants = self._unit.precision.constants
@@ -183,6 +198,12 @@ class Expressions:
 
     def _is_local(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Name) and (node.id in self._locals or node.id in self._kinds)
+
+    def _is_part(self, node: ast.expr) -> bool:
+        """Return whether an expression is a local name, an element, or a field of one of these."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return self._is_local(node) or isinstance(node, ast.Subscript)
 
     def _field(self, node: ast.Attribute, record: Typed) -> Typed:
         if isinstance(record.kind, Together) and node.attr in record.kind.names:
@@ -200,7 +221,7 @@ class Expressions:
         one, other = self._expression(node.left), self._expression(node.right)
         kind = unified(one.kind, other.kind)
         kind = WHOLE if kind == TRUTH else kind
-        if type(node.op) in BITS and kind != REAL:
+        if type(node.op) in BITS and kind not in (REAL, SINGLE):
             return Typed(f"({one.text} {BITS[type(node.op)]} {other.text})", kind)
         return self._arithmetic(node, one, other, kind)
 
@@ -208,7 +229,8 @@ class Expressions:
         right, is_real = node.right, kind == REAL
         match node.op:
             case ast.Div():
-                return Typed(f"({_real(one)} / {_real(other)})", REAL)
+                kind = kind if kind == SINGLE else REAL
+                return Typed(f"({_real(one, kind)} / {_real(other, kind)})", kind)
             case ast.Pow() if isinstance(right, ast.Constant) and right.value == 2 and is_real:
                 return Typed(f"squared({one.text})", REAL)
             case ast.Pow():
@@ -272,16 +294,18 @@ class Expressions:
     def _known(self, node: ast.Call, name: str, given: list[Typed]) -> Typed:
         """Return the call of a function of Python, `math` or numpy."""
         texts, suffix = ", ".join(each.text for each in given), self._unit.precision.suffix
-        are_whole = all(each.kind in (WHOLE, TRUTH) for each in given)
+        are_whole = all(each.kind in (WHOLE, SHORT, TRUTH) for each in given)
+        are_single = all(each.kind == SINGLE for each in given)
         if name in _CASTS and len(given) == 1:
             kind = _CASTS[name]
             return given[0] if given[0].kind == kind else Typed(f"(({kind.text}){texts})", kind)
         if name in ("min", "max") and len(given) == 2:
-            return Typed(f"{name}_{'whole' if are_whole else 'real'}({texts})", WHOLE if are_whole else REAL)
+            kind, word = (WHOLE, "whole") if are_whole else (SINGLE, "single") if are_single else (REAL, "real")
+            return Typed(f"{name}_{word}({texts})", kind)
         if name in ("isnan", "isfinite"):
             return Typed(f"({name}({bare(texts)}) != 0)", TRUTH)
         if name == "abs" and not are_whole:
-            return Typed(f"fabs{suffix}({bare(texts)})", REAL)
+            return Typed(f"fabs{'f' if are_single else suffix}({bare(texts)})", SINGLE if are_single else REAL)
         if name == "rint":
             return Typed(f"nearest_whole({texts})", REAL)
         if name in REALS:
@@ -360,8 +384,8 @@ def root_of(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _real(given: Typed) -> str:
-    return given.text if given.kind == REAL else f"(real){given.text}"
+def _real(given: Typed, kind: Value = REAL) -> str:
+    return given.text if given.kind == kind else f"(real){given.text}"
 
 
 def bare(text: str) -> str:

@@ -5,7 +5,17 @@ from collections.abc import Iterable
 
 from streamfs.errors import TranslationError
 from streamfs.translation.arrays import ArrayExpressions, item_of
-from streamfs.translation.expressions import BINARY, BITS, Translated, Typed, bare, called, referenced, root_of
+from streamfs.translation.expressions import (
+    BINARY,
+    BITS,
+    Translated,
+    Typed,
+    arguments_of,
+    bare,
+    called,
+    referenced,
+    root_of,
+)
 from streamfs.translation.values import (
     REAL,
     TRUTH,
@@ -14,6 +24,7 @@ from streamfs.translation.values import (
     Reference,
     Results,
     Scalar,
+    Struct,
     Together,
     Value,
     declared,
@@ -50,14 +61,18 @@ class Function(ArrayExpressions):
 
     def _head(self) -> str:
         parameters: list[str] = []
+        is_vectorised = self._unit.is_vectorised(self._function)
         for name in self._arguments:
             is_read = (
                 self._unit.has_constants and isinstance(self._kinds[name], Array) and name not in self._written
             )
             first, *others = [*declared(name, self._kinds[name]), ""]
+            if is_vectorised and name in self._written:
+                first = first.replace("*", "*restrict ")
             parameters += [f"const {first}" if is_read else first, *others]
         result = "void" if self._result is None else text_of(self._result)
-        return f"{self._unit.storage} {result} {self._name}({', '.join(filter(None, parameters)) or 'void'})"
+        storage = "static EACH_WIDTH" if is_vectorised else self._unit.storage
+        return f"{storage} {result} {self._name}({', '.join(filter(None, parameters)) or 'void'})"
 
     def _declarations(self, body: str) -> str:
         named: dict[str, list[str]] = {}
@@ -277,17 +292,17 @@ class Function(ArrayExpressions):
             return (
                 f"for (whole each_at = 0; each_at < {size}; each_at++) {{ {place.text}[each_at] = {value.text}; }}"
             )
-        return f"{place.text} = {bare(value.text)}"
+        return f"{place.text} = {'*' * isinstance(place.kind, Struct)}{bare(value.text)}"
 
     def _bound(self, name: str, value: Typed, source: ast.expr) -> str:
         """Assign to a name; one of an array stands for its place and its lengths."""
         self._assign(name, value.kind)
-        if isinstance(value.kind, Array | Reference):
+        if isinstance(value.kind, Array | Reference | Together):
             root = root_of(source)
             self._roots[name] = self._roots.get(root, root) if root is not None else ""
-        texts = [value.text, *value.extents]
         places = [part.rpartition(" ")[2].lstrip("*") for part in declared(name, value.kind)] or [name]
-        return "; ".join(f"{place} = {bare(text)}" for place, text in zip(places, texts, strict=True))
+        texts = arguments_of(value) or [value.text]
+        return "; ".join(f"{place} = {text}" for place, text in zip(places, texts, strict=True))
 
     def _assign(self, name: str, kind: Value) -> None:
         if name in self._arguments:

@@ -11,6 +11,7 @@ from streamfs.translation.expressions import Translated
 from streamfs.translation.values import (
     NONE,
     REAL,
+    SINGLE,
     TRUTH,
     UNSIGNED,
     WHOLE,
@@ -33,6 +34,13 @@ HEAD = """\
 typedef double real;
 typedef int64_t whole;
 
+/* Loops that fill vector registers are compiled for each width of these, of which the processor's is chosen. */
+#if defined(__x86_64__) && defined(__GLIBC__)
+#define EACH_WIDTH __attribute__((noinline, target_clones("avx512f", "avx2", "default")))
+#else
+#define EACH_WIDTH __attribute__((noinline))
+#endif
+
 """
 
 HELPERS = """\
@@ -51,7 +59,9 @@ static int refuse(const expectation *expected, const char *why) {
 
 static int check_array(const Py_buffer *view, const expectation *expected) {
   if (view->ndim != expected->n_dimensions) {
-    return refuse(expected, expected->n_dimensions == 1 ? "has not one dimension" : "has not two dimensions");
+    return refuse(expected, expected->n_dimensions == 1   ? "has not one dimension"
+                            : expected->n_dimensions == 2 ? "has not two dimensions"
+                                                          : "has not three dimensions");
   }
   if (view->itemsize != expected->size) {
     PyErr_Format(PyExc_TypeError, "argument %d of %s has items of %zd bytes, expected %zd", expected->place,
@@ -139,6 +149,7 @@ PyMODINIT_FUNC PyInit__serving(void) {{
 
 KINDS = {
     "real": '"d"',
+    "float": '"f"',
     "whole": '"lq"',
     "uint64_t": '"LQ"',
     "int8_t": '"b"',
@@ -212,23 +223,26 @@ class _Shell:
 
     def take(self, place: int, kind: Value) -> TakenArgument:
         """Return how an argument is taken."""
-        if isinstance(kind, Together):
-            items = [
-                self._item(f"PyTuple_GetItem(args[{place}], {k})", place, item, f"number_{place}_{k}")
-                for k, item in enumerate(kind.items)
-            ]
-            check = f'if (!check_tuple(args[{place}], "{self._name}", {place + 1}, {len(items)})) {{'
-            return TakenArgument(
-                [line for item in items for line in item.declarations],
-                [check, "  goto end;", "}", *(line for item in items for line in item.statements)],
-                [part for item in items for part in item.given],
-            )
         return self._item(f"args[{place}]", place, kind, f"number_{place}")
 
     def _item(self, given: str, place: int, kind: Value, name: str) -> TakenArgument:
-        """Return how an array or a number is taken."""
+        """Return how an array, a number, or a tuple of them is taken."""
+        if isinstance(kind, Together):
+            return self._tuple(given, place, kind, name)
         return (
             self._array(given, place, kind) if isinstance(kind, Array) else self._number(given, place, kind, name)
+        )
+
+    def _tuple(self, given: str, place: int, kind: Together, name: str) -> TakenArgument:
+        items = [
+            self._item(f"PyTuple_GetItem({given}, {k})", place, item, f"{name}_{k}")
+            for k, item in enumerate(kind.items)
+        ]
+        check = f'if (!check_tuple({given}, "{self._name}", {place + 1}, {len(items)})) {{'
+        return TakenArgument(
+            [line for item in items for line in item.declarations],
+            [check, "  goto end;", "}", *(line for item in items for line in item.statements)],
+            [part for item in items for part in item.given],
         )
 
     def _array(self, given: str, place: int, kind: Array) -> TakenArgument:
@@ -246,6 +260,7 @@ class _Shell:
     def _number(self, given: str, place: int, kind: Value, name: str) -> TakenArgument:
         taken = {
             REAL: f"PyFloat_AsDouble({given})",
+            SINGLE: f"(float)PyFloat_AsDouble({given})",
             WHOLE: f"PyLong_AsLongLong({given})",
             TRUTH: f"PyObject_IsTrue({given})",
         }

@@ -15,6 +15,8 @@ from streamfs.translation.values import REAL, Array, Results, Struct, Value, ext
 HELPERS = {
     "min_real": "real min_real(real a, real b) { return b < a ? b : a; }",
     "max_real": "real max_real(real a, real b) { return b > a ? b : a; }",
+    "min_single": "float min_single(float a, float b) { return b < a ? b : a; }",
+    "max_single": "float max_single(float a, float b) { return b > a ? b : a; }",
     "min_whole": "whole min_whole(whole a, whole b) { return b < a ? b : a; }",
     "max_whole": "whole max_whole(whole a, whole b) { return b > a ? b : a; }",
     "squared": "real squared(real x) { return x * x; }",
@@ -90,6 +92,10 @@ class Unit:
     def functions(self) -> list[Callable[..., Any]]:
         """Return the functions that have been translated."""
         return [function for function, *_ in self._translated]
+
+    def is_vectorised(self, function: Callable[..., Any]) -> bool:  # noqa: ARG002 - kernels may be
+        """Return whether a function fills vector registers; what it writes to overlaps no other argument."""
+        return False
 
     def table(self, function: Callable[..., Any], name: str, values: Values) -> Typed:
         """Return a constant table, which the function knows under a name."""

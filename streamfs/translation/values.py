@@ -12,7 +12,10 @@ from streamfs.errors import TranslationError
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number: a real, a whole number, a truth value, or none, which stands for an argument that is left out."""
+    """A number: a real, a whole number, a truth value, or none, which stands for an argument that is left out.
+
+    Kernels have shorter ones, too: a single is a real of 32 bits, a short a whole number of as many.
+    """
 
     text: str
 
@@ -20,6 +23,8 @@ class Scalar:
 REAL = Scalar("real")
 WHOLE = Scalar("whole")
 UNSIGNED = Scalar("uint64_t")
+SINGLE = Scalar("float")
+SHORT = Scalar("int32_t")
 TRUTH = Scalar("int")
 NONE = Scalar("none")
 
@@ -66,7 +71,7 @@ class Struct:
 
 @dataclass(frozen=True)
 class Array:
-    """An array of numbers or records of one or two dimensions, or a pointer to numbers, which has none.
+    """An array of numbers or records of one to three dimensions, or a pointer to numbers, which has none.
 
     Whole numbers may be stored in fewer bytes than they are computed with.
     """
@@ -121,8 +126,8 @@ def word_of(kind: Value) -> str:
 
 
 def extents(name: str, kind: Array) -> tuple[str, ...]:
-    """Return the names of the numbers that go with an array: its length, and that of a row."""
-    return (f"{name}_n", f"{name}_width")[: kind.n_dimensions]
+    """Return the names of the numbers that go with an array: its length, and those of its parts."""
+    return (f"{name}_n", f"{name}_width", f"{name}_depth")[: kind.n_dimensions]
 
 
 def declared(name: str, kind: Value) -> list[str]:
@@ -152,6 +157,7 @@ def array_of(dtype: npt.DTypeLike, n_dimensions: int, structs: Callable[[np.dtyp
 
 _ITEMS: dict[str, tuple[Scalar, str]] = {
     "f8": (REAL, "real"),
+    "f4": (SINGLE, "float"),
     "i8": (WHOLE, "whole"),
     "u8": (UNSIGNED, "uint64_t"),
     "b1": (TRUTH, "uint8_t"),
@@ -197,6 +203,8 @@ def unified(one: Value | None, other: Value) -> Value:
     """Return the type of a name to which values of both types are assigned."""
     if one is None or one == other:
         return other
-    if {one, other} <= {REAL, WHOLE, TRUTH}:
+    if {one, other} <= {REAL, WHOLE, SHORT, TRUTH}:
         return REAL if REAL in (one, other) else WHOLE
+    if {one, other} == {REAL, SINGLE}:
+        return REAL
     raise TranslationError(f"a name is {one} and {other}, expected one type")

@@ -129,7 +129,7 @@ ROOMS = {
     ),
     "translation": Room(
         "steps, classifiers and stopping rules in C for nodes, and the kernels that serve as an extension module",
-        ("gateway.core", "engine", "procedure", "classifiers", "feature_extractors"),
+        ("gateway.core", "engine", "procedure", "relief", "classifiers", "feature_extractors"),
         (*WORLD, *LEARNING),
     ),
     "gateway": Room(

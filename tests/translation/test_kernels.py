@@ -19,6 +19,9 @@ from streamfs.classifiers._splitmix import STEP
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.records import clock_record
 from streamfs.procedure._rank_bets import N_CELLS, N_WAYS, bet_on_ranks
+from streamfs.relief.measure import measure
+from streamfs.relief.neighbours import relieff_voting
+from streamfs.relief.rows import make_rows
 
 pytestmark = pytest.mark.skipif(in_c() is None, reason="there is no extension module of these kernels")
 
@@ -159,8 +162,16 @@ def test_neighbours_are_the_same(seed):
         _lazy.vote(stored, classes, queries, asked, *room, result)
         return bits(result)
 
-    assert all_equal(in_each(nearest))
-    assert all_equal(in_each(votes))
+    def weights():
+        draw = np.random.default_rng(seed)
+        classes, groups, power = draw.permutation(np.arange(60) % 3), np.arange(60) // 2, 1 + seed % 2
+        rows = make_rows(table_of(draw, 60, 5), classes, groups, power, [0])
+        most = relieff_voting(np.bincount(classes), 1 + seed % 4)
+        probes = measure(table_of(draw, 60, 7), np.zeros(7, bool), None)
+        return bits(rows.weights([20, 60]), rows.mean_gains(most, [60]), rows.probe_weights(probes))
+
+    for work in (nearest, votes, weights):
+        assert all_equal(in_each(work))
 
 
 @few
