@@ -1,7 +1,7 @@
 """Device profiles: what devices of a kind can be asked, in which messages, and how they answer."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from streamfs.gateway.core.option_declaration import Option, OptionSection
@@ -161,8 +161,8 @@ class DeviceProfile:
 
 
 def profile_to_json(profile: DeviceProfile) -> dict[str, Any]:
-    """Return a profile for JSON, without what it reads: that is in routes."""
-    return {**asdict(profile), "readings": ()}
+    """Return a profile for JSON by orjson, without what it reads: that is in routes."""
+    return {**vars(profile), "readings": ()}
 
 
 def profile_from_json(content: Mapping[str, Any]) -> DeviceProfile:

@@ -92,9 +92,14 @@ class OptionSection:
         yield from ()
 
 
+_DECLARED: dict[type[OptionSection], Mapping[str, Declared]] = {}
+
+
 def declared(section: type[OptionSection]) -> Mapping[str, Declared]:
     """Return the options of a section by key."""
-    return {field.name: each for field in fields(section) for each in _declared(field)}
+    if section not in _DECLARED:
+        _DECLARED[section] = {field.name: each for field in fields(section) for each in _declared(field)}
+    return _DECLARED[section]
 
 
 def _declared(field: Any) -> Iterator[Declared]:
