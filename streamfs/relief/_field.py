@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from streamfs.base._compiled import kernel
-from streamfs.data.streams import Integers
-from streamfs.relief._kernels import Measured
+from streamfs.relief._kernels import Integers, Measured
 from streamfs.relief._sieve import Sieve, Singles, sift
 
 BLOCK = 2048

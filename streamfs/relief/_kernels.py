@@ -8,6 +8,8 @@ import numpy.typing as npt
 from feature_extractors.base import Array
 from streamfs.base._compiled import kernel
 
+Integers = npt.NDArray[np.int64]
+
 
 class Measured(NamedTuple):
     """Values of shape (n_rows, n_features), categories being whole numbers and NaN missing, and their scales.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamfs.base._compiled import kernel, vectorised
-from streamfs.data.streams import Integers
+from streamfs.relief._kernels import Integers
 
 Singles = npt.NDArray[np.float32]
 

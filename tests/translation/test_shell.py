@@ -1,5 +1,11 @@
 """What Python calls refuses arguments that the kernels in C cannot take, and sources that have changed."""
 
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,6 +16,15 @@ pytestmark = pytest.mark.skipif(in_c() is None, reason="there is no extension mo
 
 REALS = np.zeros(3)
 READ_ONLY = np.zeros(3)
+LOADED = """
+import sys
+from importlib.metadata import packages_distributions
+from streamfs.translation.source import source
+source()
+known = packages_distributions()
+print(*{known[name][0] for name in {name.partition(".")[0] for name in sys.modules} & set(known)})
+"""
+"""Prints the packages that the translation of the kernels loads."""
 READ_ONLY.flags.writeable = False
 
 
@@ -39,3 +54,12 @@ def test_kernels_of_other_sources_are_not_used(monkeypatch):
     monkeypatch.setenv("STREAMFS_KERNELS", "c")
     with pytest.raises(ImportError, match="no kernels were built from these sources"):
         in_c.__wrapped__()
+
+
+def test_a_build_needs_what_it_says():
+    text = Path(__file__).parents[2].joinpath("pyproject.toml").read_text(encoding="utf-8")
+    needed = {
+        re.split(r"\W", each.replace("-", "_"))[0] for each in tomllib.loads(text)["build-system"]["requires"]
+    }
+    ended = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    assert set(ended.stdout.replace("-", "_").split()) - {"streamfs"} <= needed
