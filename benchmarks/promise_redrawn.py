@@ -129,6 +129,9 @@ def frozen(trainer: PromiseTrainer, model: FittedModel, unseen: StreamSet, promi
 
 def given_up(model: FittedModel, promise: Promise, n_test: int) -> FittedModel:
     """Give up streams, with one threshold at all ticks."""
+    if model.falling is not None:
+        risen = model.falling._replace(fall=-model.falling.fall)
+        model = replace(model, falling=None, followed=model.followed.flattened(risen))
     return replace(model, patience=cheapest_patience(model.followed, promise, model.start, n_test, inf))
 
 

@@ -82,7 +82,7 @@ class Front:
         problem = replace(
             self.problem, features=features, make_selector=None, search=SearchSettings(as_offered=True)
         )
-        trainer = problem.trainer()
+        trainer = replace(problem.trainer(), falls=())  # a point is one threshold at all ticks
         model = trainer.fit(trainer.candidates.proposed, problem.promise)
         calibration, n_classes = model.classifier.calibration, len(problem.streams.classes)
         threshold = point.threshold

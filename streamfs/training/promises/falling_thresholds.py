@@ -1,5 +1,7 @@
 """Whether thresholds should fall with the tick, so that a promise is kept at less cost, or rather certified."""
 
+from collections.abc import Sequence
+
 from streamfs.procedure.falling import Falling
 from streamfs.training.held_out import Followed
 from streamfs.training.promises.held_out import curve_of
@@ -13,7 +15,9 @@ GAIN = 0.05
 """How much better the score must be: a twentieth of the cost, or a hundredth of the chance."""
 
 
-def cheapest_fall(followed: Followed, promise: Promise, n_test: int, max_cost: float, last: int) -> Falling | None:
+def cheapest_fall(
+    followed: Followed, promise: Promise, n_test: int, max_cost: float, last: int, falls: Sequence[float] = FALLS
+) -> Falling | None:
     """Return how thresholds fall so that a promise is the cheapest on held-out streams; None for not at all.
 
     A stream that is undecided late is less likely to become surer than one that is so early, and of those that are
@@ -21,7 +25,7 @@ def cheapest_fall(followed: Followed, promise: Promise, n_test: int, max_cost: f
     of tick 1, which all others follow.
     """
     best, least = None, GAIN + evaluate_subset(curve_of(followed), promise, n_test, max_cost=max_cost).score
-    for fall in FALLS:
+    for fall in falls:
         falling = Falling(fall, last)
         score = evaluate_subset(curve_of(followed.flattened(falling)), promise, n_test, max_cost=max_cost).score
         if score > least:

@@ -5,6 +5,8 @@ from itertools import islice
 from math import inf
 from typing import NamedTuple
 
+from streamfs.classifiers.calibration import Calibration
+from streamfs.procedure.falling import Falling
 from streamfs.training.held_out import Followed
 from streamfs.training.promises.subset_score import Subset, SubsetScore
 
@@ -31,7 +33,8 @@ Way = tuple[Subset, int, float]
 class Finalist(NamedTuple):
     """A subset with a learner that decides from a tick on, its score, and the held-out streams as it saw them.
 
-    It is `doubted` more if a search has found the subset: the best of many on some streams is so by luck, too.
+    It is `doubted` more if a search has found the subset: the best of many on some streams is so by luck, too. The
+    confidence is calibrated, and compares with the threshold of tick 1 if thresholds are `falling`.
     """
 
     way: Way
@@ -39,6 +42,8 @@ class Finalist(NamedTuple):
     score: SubsetScore
     doubted: SubsetScore
     followed: Followed
+    calibration: Calibration
+    falling: Falling | None
 
 
 def finalists(scores: Iterable[SubsetScore], always: Iterable[Subset]) -> tuple[SubsetScore, ...]:

@@ -25,7 +25,7 @@ from streamfs.training.learners import BOOSTING, fit_until_all_tested, since
 from streamfs.training.promises.candidates import Candidates
 from streamfs.training.promises.certificate import Certificate, certify, walk
 from streamfs.training.promises.curve import Curve
-from streamfs.training.promises.falling_thresholds import cheapest_fall
+from streamfs.training.promises.falling_thresholds import FALLS, cheapest_fall
 from streamfs.training.promises.finalists import (
     DOUBT_OF_FOUND,
     DOUBT_OF_PLAIN,
@@ -124,8 +124,8 @@ class PromiseTrainer:
     """Trains procedures that keep promises.
 
     The search scores subsets by `scouted`, whose classifiers are smaller; of the `learners`, the one with which
-    the features found are the cheapest fits the classifier. Decisions begin at one of the ticks `starts`. What
-    costs more than `max_cost` on average is refused.
+    the features found are the cheapest fits the classifier. Decisions begin at one of the ticks `starts`, and
+    thresholds may fall by one of the `falls`. What costs more than `max_cost` on average is refused.
     """
 
     split: TrainTestSplit
@@ -136,6 +136,7 @@ class PromiseTrainer:
     time_limit: int
     starts: Sequence[int] = (1,)
     max_cost: float = inf
+    falls: Sequence[float] = FALLS
 
     def scorer(
         self,
@@ -218,37 +219,40 @@ class PromiseTrainer:
         return tried
 
     def _followed(self, way: Way, learner: str, promise: Promise) -> Finalist:
-        """Follow held-out streams with a subset and a learner, fitted to the ticks from which it decides."""
-        subset, start, doubt = way
-        followed = self.held_out(learner, start).follow([*self.candidates.free, *subset]).since(start)
-        score, doubted = (
-            evaluate_subset(curve_of(followed), promise, len(self.split.test), subset, self.max_cost, errors)
-            for errors in (DOUBT, doubt)
-        )
-        return Finalist(way, learner, replace(score, start=start), replace(doubted, start=start), followed)
+        """Follow held-out streams with a subset and a learner, fitted to the ticks from which it decides.
 
-    def _fitted(self, best: Finalist) -> FittedModel:
-        (subset, start, _), followed = best.way, best.followed
-        chosen = [*self.candidates.free, *subset]
+        Its confidence is calibrated, and its thresholds fall where that is better, before it is scored.
+        """
+        subset, start, doubt = way
+        n_test, chosen = len(self.split.test), [*self.candidates.free, *subset]
+        followed = self.held_out(learner, start).follow(chosen).since(start)
         records = followed.records()
         calibration = Calibration.fit(records.confidence, records.is_right, records.weights)
-        features = [self.candidates.features[i] for i in chosen]
+        said = followed.calibrated(calibration, followed.n_classes)
+        falling = cheapest_fall(said, promise, n_test, self.max_cost, self.time_limit, self.falls)
+        if falling is not None:
+            said = said.flattened(falling)
+        curve = curve_of(said)
+        score, doubted = (
+            evaluate_subset(curve, promise, n_test, subset, self.max_cost, errors) for errors in (DOUBT, doubt)
+        )
+        return Finalist(way, learner, score, doubted, said, calibration, falling)
+
+    def _fitted(self, best: Finalist) -> FittedModel:
+        subset, start, _ = best.way
+        features = [self.candidates.features[i] for i in (*self.candidates.free, *subset)]
         first = next((place for place, feature in enumerate(features) if opens_at_once(feature)), -1)
         kept = -1 if all(map(opens_at_once, features)) else first  # an episode needs a channel to open
         tested, fitted, _ = fit_until_all_tested(
             self._learner(best.learner, start), self.split.train, features, self.pricing.max_silence, kept
         )
-        classifier = cast("Tree | Forest", fitted.frozen().calibrated(calibration))
-        said = followed.calibrated(calibration, classifier.n_classes)
+        classifier = cast("Tree | Forest", fitted.frozen().calibrated(best.calibration))
         read = tuple(features[i] for i in tested)
-        return FittedModel(read, classifier, best.learner, said, start)
+        return FittedModel(read, classifier, best.learner, best.followed, start, falling=best.falling)
 
     def tuned(self, model: FittedModel, promise: Promise) -> FittedModel:
-        """Return a model whose thresholds fall, and that gives up, if that is better on held-out streams."""
+        """Return a model that gives streams up, if that is better on held-out streams."""
         n_test = len(self.split.test)
-        falling = cheapest_fall(model.followed, promise, n_test, self.max_cost, self.time_limit)
-        if falling is not None:
-            model = replace(model, falling=falling, followed=model.followed.flattened(falling))
         patience = cheapest_patience(model.followed, promise, model.start, n_test, self.max_cost)
         return replace(model, patience=patience)
 

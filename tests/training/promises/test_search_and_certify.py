@@ -42,7 +42,7 @@ from streamfs.training.promises.held_out import HeldOut
 from streamfs.training.promises.problem import PromiseProblem
 from streamfs.training.promises.search_and_certify import PromiseTrainer, certify_in_turn
 from streamfs.training.promises.split import TrainTestSplit
-from streamfs.training.promises.subset_score import evaluate_starts
+from streamfs.training.promises.subset_score import DOUBT, evaluate_starts
 
 FEATURES = ["mean(a.level)", "mean(b.level)", "mean(a.noise)"]
 PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
@@ -341,7 +341,7 @@ class TestTheStart:
         assert learners.since(seen.append, 1, 8) == seen.append
 
     def test_a_curve_from_it_on_has_what_thresholds_from_it_on_decide(self, plan):
-        trainer = plan.trainer()
+        trainer = replace(plan.trainer(), falls=())
         model = replace(trainer.fit(trainer.candidates.proposed, PROMISE), start=3)
         test = plan.split.test
         table = tabulate(test, model.features)
@@ -731,6 +731,8 @@ def test_what_a_search_has_found_is_tested_beside_what_was_not_searched_at_half_
     trainer = plan.trainer()
     scorer = trainer.scorer(PROMISE)
     trainer.search(scorer)
+    for name in ("DOUBT_OF_FOUND", "DOUBT_OF_PLAIN"):
+        monkeypatch.setattr(search_and_certify, name, DOUBT)
     (alone,) = trainer.fit_best_and_surest(scorer)
     monkeypatch.setattr(search_and_certify, "DOUBT_OF_FOUND", 50.0)
     found, plain = trainer.fit_best_and_surest(scorer)
