@@ -246,6 +246,22 @@ class StreamSet:
         first = StreamSet(self.values[:, :n_ticks], self.labels, self.columns, self.period, self.names, lengths)
         return first._belonging(self)
 
+    def lasting(self) -> "StreamSet":
+        """Return the same streams, each of which lasts as long as the longest; what has ended is silent.
+
+        A gateway does not know that a stream has ended: it waits for its nodes until the time limit, and labels
+        what it has received, with features that keep their last values. Otherwise a stream that ends before it is
+        decided is taken to be closed there, without a label.
+
+        Examples
+        --------
+        >>> streams = StreamSet([[[3.0], [4.0]], [[5.0], [6.0]]], ["a", "b"], ["t"], lengths=[1, 2]).lasting()
+        >>> streams.lengths.tolist(), streams.values.ravel().tolist()
+        ([2, 2], [3.0, nan, 5.0, 6.0])
+        """
+        silent = StreamSet(self.values, self.labels, self.columns, self.period, self.names)
+        return silent._belonging(self)
+
     def split(self, share: float, seed: int) -> tuple["StreamSet", "StreamSet"]:
         """Split at random, stratified by class; the first part has the given share of each class.
 

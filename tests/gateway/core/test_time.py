@@ -1,8 +1,10 @@
 """Event time: every stream has its own, which no other node can move, and a stall is not silence."""
 
+from dataclasses import replace
 from operator import attrgetter, itemgetter
 from random import Random
 
+import numpy as np
 import pytest
 from helpers.procedures import channels_procedure
 from helpers.records import Models, message, new_core, raw
@@ -10,9 +12,11 @@ from helpers.stories import PAIRS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamfs import StreamSet, evaluate
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.records import MESSAGE, clock_record, start_record
 from streamfs.gateway.operations.clock_warnings import clock_warnings
+from streamfs.procedure.stopping import TickThresholds
 
 COLUMNS = {"alone": ("x", "door@flag:0.5"), "paired": ("a.x", "b.x", "b.door@flag:0.5")}
 NODES = ("n0", "n1", "n2", "n3")
@@ -266,3 +270,13 @@ def test_clocks_that_are_wrong_are_named_with_what_to_do():
     assert clock_warnings(core.clocks_astray(1e9 + 9000.0), 0.0) == warnings[:3], "an old stamp is forgotten"
     (of_gateway,) = clock_warnings([], -3600.0)
     assert of_gateway.startswith("the wall clock was set by -3600 s while the gateway ran")
+
+
+def test_a_stream_that_has_ended_is_labelled_in_silence_as_streams_that_last_are():
+    procedure = replace(channels_procedure("light"), stopping=TickThresholds((4,), (0.0,)))
+    core, _ = new_core(Models(procedure), Bindings.single(["light"], ["n1"]), lateness=0.0)
+    core.take([message("n1", 0.0, 0.9, channel="light")])
+    (online,) = core.take([clock_record(30.0)]).decisions
+    walks = StreamSet(np.full((2, 6, 1), 0.9), ["on", "on"], ["light"], lengths=[1, 6])
+    closed, waited = (evaluate(procedure, each).decisions[0] for each in (walks, walks.lasting()))
+    assert (closed.label, waited.label, waited.tick) == (None, online.label, online.tick)
