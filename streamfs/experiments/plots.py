@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,14 +108,16 @@ def figure_2(rows: Sequence[Mapping[str, Any]]) -> Figure:
     paid.set(ylim=_limits(rows, "accuracy"), xlim=(0, _limits(rows, "sent")[1]))
     finish(paid, legend=False)
     words.axis("off")
-    words.legend(*paid.get_legend_handles_labels(), loc="center", frameon=False, fontsize="large")
-    words.set_title("means of the seeds, and 95 % intervals of them", y=0.1, fontsize="medium")
+    size = "large" if len(methods) <= len(METHOD_STYLES) + 2 else "small"
+    title = "means of the seeds, and 95 % intervals of them"
+    words.legend(*paid.get_legend_handles_labels(), loc="center", frameon=False, fontsize=size, title=title)
     return figure
 
 
 def _other_style(place: int) -> dict[str, Any]:
-    color, marker = (each[place % len(each)] for each in (OTHER_COLORS, OTHER_MARKERS))
-    return {"color": color, "marker": marker}
+    n_rounds, place = divmod(place, len(OTHER_COLORS))
+    dashes = ("-", "--", ":", "-.")[n_rounds % 4]
+    return {"color": OTHER_COLORS[place], "marker": OTHER_MARKERS[place], "linestyle": dashes}
 
 
 def _limits(rows: Sequence[Mapping[str, Any]], measure: str) -> tuple[float, float | None]:
@@ -150,7 +153,7 @@ def demo_figure(evaluation: Evaluation, spent: Array, all_the_time: Array, unit:
     )
     left.step(ticks, correct + wrong, where="post", color=GREY, label="decided")
     left.step(ticks, correct, where="post", color=BLUE, linewidth=2, label="correctly")
-    left.step(ticks, wrong, where="post", color=ORANGE, linewidth=2, label="wrongly")
+    left.step(ticks, wrong, "--", where="post", color=ORANGE, linewidth=2, label="wrongly")
     left.set(title="how soon streams are decided", xlabel="tick", ylabel="share of streams", ylim=(0, 1.02))
     right.plot(ticks, all_the_time, color=GREY, label="every column at every tick")
     right.plot(ticks, spent, color=BLUE, linewidth=2, label="spent")
@@ -186,8 +189,8 @@ def front_figure(points: "Sequence[FrontPoint]", unit: str) -> Figure:
         )
         shown.set(edgecolor="black", linewidth=0.5)
         axes.set(title=title, xlabel=label, ylabel="share of labels that are right")
+        axes.margins(x=0.1, y=0.1)
         axes.set_xlim(left=0)
-        axes.margins(y=0.1)
         finish(axes)
         label_points(axes, spent, accuracy, names)
     figure.colorbar(shown, ax=panels, label="share of streams with a label", pad=0.01)
@@ -224,8 +227,10 @@ def reliability_figure(found: "Sequence[Reliability]") -> Figure:
         axes.plot([0, 1], [0, 1], color=GREY, linestyle=":", label="perfectly calibrated")
         for one in found:
             if one.is_record == is_record:
-                word, color = ("calibrated", BLUE) if one.is_calibrated else ("uncalibrated", ORANGE)
-                _draw_bins(axes, one.bins, f"{word} (off by {one.error:.3f})", color)
+                word, line, color = (
+                    ("calibrated", "o-", BLUE) if one.is_calibrated else ("uncalibrated", "s--", ORANGE)
+                )
+                _draw_bins(axes, one.bins, f"{word} (off by {one.error:.3f})", line, color)
         low = max(0.0, least - 0.05)
         axes.set(title=title, xlabel="confidence", xlim=(low, 1.01), ylim=(low, 1.01))
         finish(axes)
@@ -233,14 +238,14 @@ def reliability_figure(found: "Sequence[Reliability]") -> Figure:
     return figure
 
 
-def _draw_bins(axes: Axes, bins: "Sequence[Bin]", label: str, color: str) -> None:
+def _draw_bins(axes: Axes, bins: "Sequence[Bin]", label: str, line: str, color: str) -> None:
     confidence, correct, weight = (np.array([each[i] for each in bins]) for i in range(3))
     errors = 2.0 * np.sqrt(correct * (1.0 - correct) / np.maximum(weight, 1.0))
     axes.errorbar(
         confidence,
         correct,
         errors,
-        fmt="o-",
+        fmt=line,
         color=color,
         markersize=4,
         linewidth=1.2,
@@ -261,7 +266,7 @@ def streams_figure(streams: "StreamSet") -> Figure:
             _draw_class(axes, times, readings[streams.labels == label])
         row[0].set_ylabel(column)
     for axes, label in zip(panels[0], classes, strict=True):
-        axes.set_title(f"{label} ({(streams.labels == label).sum()})")
+        axes.set_title(fill(f"{label} ({(streams.labels == label).sum()})", 24))
     figure.supxlabel("seconds", fontsize="medium")
     figure.suptitle("some streams (grey), their median and middle half (blue)", fontsize="medium")
     return figure

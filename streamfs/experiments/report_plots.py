@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from streamfs.evaluation.report.chosen_streams import ChosenStream
     from streamfs.evaluation.report.measure import MeasuredProcedure
 
+_LETTERS_ACROSS = 50
+"""Letters of names that stand side by side under a figure."""
+
 
 def plot_confusion(measured: "MeasuredProcedure", axes: "Axes | None" = None) -> "Axes":
     """Draw how many streams of each class got each label.
@@ -33,17 +36,22 @@ def plot_confusion(measured: "MeasuredProcedure", axes: "Axes | None" = None) ->
     Axes
         The axes, whose figure is ``axes.figure``.
     """
-    axes = _new_axes() if axes is None else axes
     rows = figures.confusion(measured)
+    names = [label or "no label" for label, _, _ in rows[0][1]]
+    letters = max(map(len, names))
+    is_long = letters * len(names) > _LETTERS_ACROSS
+    if axes is None:
+        axes = _new_axes(len(names) + letters // 4) if is_long else _new_axes()
     counts = np.array([[n for _, n, _ in cells] for _, cells in rows])
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
+    image = axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
     for (row, column), count in np.ndenumerate(counts):
-        color = "white" if shares[row, column] > 0.5 else "black"
+        color = "white" if shares[row, column] > 0.5 else "black" if count else GREY
         axes.text(column, row, str(count), ha="center", va="center", color=color)
-    axes.set_xticks(range(counts.shape[1]), [label or "no label" for label, _, _ in rows[0][1]])
+    axes.set_xticks(range(len(names)), names, rotation=90 if is_long else 0)
     axes.set_yticks(range(len(rows)), [label for label, _ in rows])
     axes.set(title="Which class is taken for which: streams", xlabel="label", ylabel="class")
+    axes.figure.colorbar(image, ax=axes, label="share of the class")
     return axes
 
 
@@ -102,7 +110,8 @@ def plot_stream(
 
 def draw(chart: Chart, axes: "Axes | None" = None) -> "Axes":
     """Draw a chart of a report by matplotlib."""
-    axes = _new_axes() if axes is None else axes
+    if axes is None:
+        axes = _new_axes() if chart.lines is not None else _new_axes(len(chart.rows), least=1.6)
     has_marks = chart.lines is not None and chart.lines.marks
     axes.set_title(chart.title, fontsize="medium", pad=16.0 if has_marks else None)
     if chart.lines is None:
@@ -112,8 +121,10 @@ def draw(chart: Chart, axes: "Axes | None" = None) -> "Axes":
     return axes
 
 
-def _new_axes() -> "Axes":
-    return Figure(figsize=(6.4, 4.0), layout="constrained").subplots()
+def _new_axes(n_rows: int = 0, least: float = 4.0) -> "Axes":
+    """Return axes with room for some rows of text, that are at least so many inches high."""
+    height = max(least, 1.0 + 0.34 * n_rows)
+    return Figure(figsize=(max(6.4, 0.9 * height), height), layout="constrained").subplots()
 
 
 def _draw_bars(chart: Chart, axes: "Axes") -> None:
@@ -146,5 +157,7 @@ def _draw_lines(content: LineContent, axes: "Axes") -> None:
     for mark in content.marks:
         axes.axvline(mark.x, color=GREY, linestyle=":")
         above: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-        axes.annotate(mark.text, (mark.x, 1.0), (0, 3), ha="center", fontsize="small", **above)
+        is_right = 2.0 * mark.x > sum(axes.get_xlim())
+        side = "right" if is_right else "left"
+        axes.annotate(mark.text, (mark.x, 1.0), (0, 3), ha=side, fontsize="small", **above)
     finish(axes)
