@@ -122,7 +122,7 @@ def draw(chart: Chart, axes: "Axes | None" = None) -> "Axes":
 
 
 def _new_axes(n_rows: int = 0, least: float = 4.0) -> "Axes":
-    """Return axes with room for some rows of text, that are at least so many inches high."""
+    """Return axes with room for some rows of text, and of a least height in inches."""
     height = max(least, 1.0 + 0.34 * n_rows)
     return Figure(figsize=(max(6.4, 0.9 * height), height), layout="constrained").subplots()
 
