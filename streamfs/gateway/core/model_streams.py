@@ -16,6 +16,7 @@ from streamfs.engine.engine import DECIDED, FREE, OPEN, WAITING, Engine
 from streamfs.gateway.core._samples import choose
 from streamfs.gateway.core._waiting import FOREVER, NONE
 from streamfs.gateway.core.joiner import AT_ONCE, Entries, Joiner
+from streamfs.gateway.core.later_slots import LaterSlots
 from streamfs.procedure.procedure import Decision, Procedure
 
 Slots = npt.NDArray[np.int32]
@@ -69,6 +70,7 @@ class ModelStreams:
         self._numbers = np.zeros(0, dtype=np.int64)  # of the joiner's streams, likewise
         self._row_of = np.full(0, NONE, dtype=np.int64)  # by the joiner's streams
         self._max_ages = np.array([_max_age(channel, procedure) for channel in procedure.channels], dtype=np.int64)
+        self._later = LaterSlots(procedure.openings)
         self._ahead = 1 + ceil(0.5 + joiner.timing.lateness / procedure.period)  # ticks until nodes have obeyed
         self._in_vain: Counter[str] = Counter()
         self._room = self._new_room(AT_ONCE)
@@ -162,12 +164,12 @@ class ModelStreams:
 
     def release(self, stream: str) -> int:
         """Remove a stream without a decision, and return its episode number."""
-        self._row_of[self.number(stream)] = NONE
+        self._leave(stream)
         return self.engine.release(stream)
 
     def close(self, stream: str) -> Decision | None:
         """Remove a stream that has left; if it was undecided, return a decision without a label."""
-        self._row_of[self.number(stream)] = NONE
+        self._leave(stream)
         return self.engine.close(stream)
 
     def slots_of(self, stream: str) -> list[int]:
@@ -187,13 +189,11 @@ class ModelStreams:
 
     def opening_later(self, node: int) -> dict[str, float]:
         """Return the channels of a node that open later, and the seconds from the first tick of an episode on."""
-        channels, found = self._joiner.channels, dict[str, float]()
-        for column, tick in enumerate(self.procedure.openings):
-            if tick > 1:
-                slots = self._slots[self.engine.rows(WAITING, OPEN, DECIDED), column]
-                for slot in np.unique(slots[slots // len(channels) == node]).tolist():
-                    found[channels[slot % len(channels)]] = (tick - 1) * self.procedure.period
-        return found
+        channels = self._joiner.channels
+        return {
+            channels[slot % len(channels)]: (tick - 1) * self.procedure.period
+            for tick, slot in self._later.of(node)
+        }
 
     def all_slots(self) -> Slots:
         """Slots that feed any stream, shape (n,)."""
@@ -202,6 +202,7 @@ class ModelStreams:
     def renumber(self, before: int, after: int) -> None:
         """Follow the slots' new numbers after the number of channels has changed."""
         self._slots = (self._slots // before * after + self._slots % before).astype(np.int32)
+        self._count_later()
 
     def cannot_begin(self, entries: Entries) -> npt.NDArray[np.bool_]:
         """Return which entries are of streams that wait for their episode, and lack what it begins with."""
@@ -259,6 +260,7 @@ class ModelStreams:
         model._slots, model._numbers = arrays["slots"].copy(), arrays["numbers"].copy()
         rows = model.engine.rows(WAITING, OPEN, DECIDED)
         model._reserve_rows()[model._numbers[rows]] = rows
+        model._count_later()
         return model
 
     def _reserve_rows(self) -> Integers:
@@ -288,12 +290,23 @@ class ModelStreams:
         requested, now = _slots_in(before), _slots_in(after)
         return Change(int(self._numbers[row]), requested - now, now - requested)
 
+    def _count_later(self) -> None:
+        """Count anew which streams are fed by channels that open later."""
+        self._later = LaterSlots(self.procedure.openings)
+        for slots in self._slots[self.engine.rows(WAITING, OPEN, DECIDED)].tolist():
+            self._later.add(slots, len(self._joiner.channels))
+
+    def _leave(self, stream: str) -> None:
+        self._row_of[self.number(stream)] = NONE
+        self._later.remove(self.slots_of(stream), len(self._joiner.channels))
+
     def _place(self, row: int, number: int, slots: Sequence[int]) -> None:
         if row >= len(self._slots):
             more = max(rows_to_reserve(len(self._slots)), row + 1 - len(self._slots))
             self._slots = append_rows(self._slots, np.zeros((more, self._slots.shape[1]), dtype=np.int32))
             self._numbers = append_rows(self._numbers, np.full(more, NONE, dtype=np.int64))
         self._slots[row], self._numbers[row] = slots, number
+        self._later.add(slots, len(self._joiner.channels))
         self._reserve_rows()[number] = row
 
 

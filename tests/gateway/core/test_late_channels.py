@@ -1,5 +1,7 @@
 """Channels that open at a tick of the episode, with nodes that do as they are told."""
 
+from random import Random
+
 import numpy as np
 import orjson
 import pytest
@@ -14,6 +16,7 @@ from streamfs.costs.radio_profiles import PROFILES
 from streamfs.data.feature_table import tabulate
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import Core
+from streamfs.gateway.core.later_slots import LaterSlots
 from streamfs.gateway.core.records import start_record
 from streamfs.training.learners import forest_learner
 
@@ -102,6 +105,22 @@ def test_the_first_order_announces_what_opens_later(procedure, streams):
     assert (orders["shared"]["channels"], orders["shared"]["later"]) == (["level"], {"noise": at})
     assert orders.keys() == core.roster.nodes.keys()
     assert core.roster.control_states() == [each for each in publications if "/control/" in each.topic]
+    restored = Core.from_state(core.to_state()(), {procedure.digest: procedure}.__getitem__)
+    assert restored.roster.control_states() == core.roster.control_states()
     core.roster.control.use([core.joiner.slot(core.roster.nodes["shared"], "noise")])
     (order,) = core.roster.update_all()
     assert orjson.loads(order.payload).keys() == {"channels", "number"} | {"stop_after"}
+
+
+def test_slots_that_open_later_are_those_of_the_streams_that_are_there():
+    random, later, streams, n_channels = Random(3), LaterSlots([1, 4, 2]), [], 5  # noqa: S311 - no secret
+    for _ in range(300):
+        if streams and random.random() < 0.5:
+            later.remove(streams.pop(random.randrange(len(streams))), n_channels)
+        else:
+            streams.append([random.randrange(6 * n_channels) for _ in range(3)])
+            later.add(streams[-1], n_channels)
+        for node in range(6):
+            at = {(column, tick, slots[column]) for slots in streams for column, tick in ((1, 4), (2, 2))}
+            mine = sorted(each for each in at if each[2] // n_channels == node)
+            assert later.of(node) == [(tick, slot) for _, tick, slot in mine]
