@@ -9,7 +9,7 @@ tests check.
   rows, by names, and one at a time
 - ``joiner``: a reading of ten thousand nodes with two channels, one of which sends on change, with the ticks that
   fall due
-- ``trees``: a random tree of 16 000 rows and a hundred features
+- ``trees``: a random tree of 16 000 rows and a hundred features, and a tree of twenty features, a fiftieth missing
 - ``relief``: the weights of forty features, of which a quarter has missing values; of eight, of few rows; and of probes
 """
 
@@ -27,6 +27,7 @@ from figures import Figure, Parts, main, measure, processor, table
 
 from feature_extractors._compiled import in_c
 from streamfs.classifiers._extra_trees import WeightedRows, grow
+from streamfs.classifiers.c45 import C45Classifier
 from streamfs.gateway.core.joiner import Joiner, Timing
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
 from streamfs.gateway.messages.codecs.reading import Reading
@@ -119,7 +120,15 @@ def trees() -> list[Figure]:
     labels = np.sort(rng.integers(0, 3, n))
     columns = np.where(rng.random((100, n)) < 0.02, np.nan, rng.normal(size=(100, n)) + 0.3 * labels)
     rows = WeightedRows(columns, labels, np.full(n, 1 / 16), 3, 10, 2.0)
-    return [compared("10 random trees", lambda: repeated(lambda: grow(rows, 1), 10))]
+    table, few = columns[:20, ::4].T, columns[:8, ::64].T
+    fits = {"4000 rows": (table, labels[::4], 1), "250 rows": (few, labels[::64], 20)}
+    return [
+        compared("10 random trees", lambda: repeated(lambda: grow(rows, 1), 10)),
+        *(
+            compared(f"C4.5 of {what}", lambda X=X, y=y, n=n: repeated(lambda: C45Classifier().fit(X, y), n))
+            for what, (X, y, n) in fits.items()
+        ),
+    ]
 
 
 def relief_rows(n_rows: int, n_features: int) -> ReliefRows:

@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors._compiled import creating
-from streamfs.classifiers._evaluate import Array
+from streamfs.base._compiled import kernel
+from streamfs.classifiers._evaluate import Array, Indices
 
 Entries = npt.NDArray[np.void]
 
@@ -12,10 +12,15 @@ ENTRY = np.dtype([("row", np.int32), ("place", np.int32)])
 """A row in a sorted column, and the place of its value among the column's distinct values."""
 
 
-@creating
-def _fill(column: Array, by_value: npt.NDArray[np.intp], values: Array, entries: Entries) -> int:
-    """Write a column's distinct values and its entries, given its rows by value; return the number of values."""
-    n_values, places = 0, np.empty(len(column), dtype=np.int32)
+@kernel
+def fill_column(
+    column: Array, by_value: Indices, values: Array, entries: Entries, places: Indices, nexts: Indices
+) -> int:
+    """Write a column's distinct values and its entries, given its rows by value; return the number of values.
+
+    `places`, (n,), and `nexts`, (n + 2,), are scratch.
+    """
+    n_values = 0
     for position in range(len(column)):
         value = column[by_value[position]] + 0.0  # which makes 0.0 of -0.0
         is_missing = np.isnan(value)
@@ -23,14 +28,14 @@ def _fill(column: Array, by_value: npt.NDArray[np.intp], values: Array, entries:
             values[n_values] = value
             n_values += 1
         places[by_value[position]] = n_values if is_missing else n_values - 1
-    nexts = np.zeros(n_values + 2, dtype=np.int64)
+    nexts[:] = 0
     for place in places:
         nexts[place + 1] += 1
     for later in range(1, n_values + 1):
         nexts[later] += nexts[later - 1]
     for row in range(len(column)):
         place = places[row]
-        entries["row"][nexts[place]], entries["place"][nexts[place]] = row, place
+        entries[nexts[place]].row, entries[nexts[place]].place = row, place
         nexts[place] += 1
     return n_values
 
@@ -44,7 +49,8 @@ def sort_columns(columns: Array) -> tuple[list[Array], Entries]:
     n_features, n = columns.shape
     values, room, entries = [], np.empty(n), np.zeros((n_features + 1, n), ENTRY)
     entries["row"][-1] = np.arange(n)
+    places, nexts = np.empty(n, dtype=np.int64), np.empty(n + 2, dtype=np.int64)
     for feature, column in enumerate(columns):
-        n_values = _fill(column, np.argsort(column), room, entries[feature])
+        n_values = fill_column(column, np.argsort(column), room, entries[feature], places, nexts)
         values.append(room[:n_values].copy())
     return values, entries

@@ -1,13 +1,15 @@
 """Grow a decision tree until no split improves it."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors._compiled import creating
-from streamfs.classifiers._branches import divide, send, weigh
+from streamfs.base._compiled import kernel
+from streamfs.classifiers._branches import Branches, divide, new_branches, send, weigh
 from streamfs.classifiers._columns import Entries
 from streamfs.classifiers._evaluate import Array, Indices
-from streamfs.classifiers._split import SMALL, TrainingTable, best_split
+from streamfs.classifiers._split import SMALL, SplitScratch, TrainingTable, best_split, new_scratch
 
 Grown = npt.NDArray[np.void]
 
@@ -28,16 +30,27 @@ number of adjacent children; and its share of its parent's known weight.
 """
 
 
-@creating
-def _copy(nodes: Grown, counts: Array, more_nodes: Grown, more_counts: Array) -> None:
-    """Write nodes and their counts to longer arrays, one by one: arrays as a whole take long to compile."""
-    for node in range(len(nodes)):
-        more_nodes[node] = nodes[node]
-        for label in range(counts.shape[1]):
-            more_counts[node, label] = counts[node, label]
+PENDING = np.dtype([("node", np.int64), ("start", np.int64), ("stop", np.int64)])
+"""A node that may be split, and the places of its rows."""
 
 
-@creating
+class Growth(NamedTuple):
+    """A tree that grows, as far as its room goes.
+
+    The nodes that may be split are a stack, `pending`, (most_nodes,), and so are their rows: those of the last one
+    are the last, and when it is split, those of its children take their places.
+    """
+
+    nodes: Grown  # (most_nodes,)
+    counts: Array  # of each class in each node, (most_nodes, n_classes)
+    pending: npt.NDArray[np.void]  # (most_nodes,)
+    orders: Entries  # (n_features + 1, most_rows), each by a feature's value, the last in the order of the table
+    weights: Array  # (most_rows,)
+    here: Array  # scratch: the weights by row, (n,)
+    sizes: Indices  # numbers of nodes and pending nodes; numbers of nodes and rows that there must be room for
+
+
+@kernel
 def _may_be_split(table: TrainingTable, counts: Array) -> bool:
     total, largest = 0.0, 0.0
     for count in counts:
@@ -46,58 +59,111 @@ def _may_be_split(table: TrainingTable, counts: Array) -> bool:
     return total >= 2 * table.min_leaf - SMALL and total - largest > SMALL
 
 
-@creating
-def _starts(table: TrainingTable, counts: Array, lengths: Indices) -> tuple[Indices, int]:
-    """Return the start of the rows of each child, -1 if it is a leaf, and their total number."""
-    starts, length = np.empty(len(lengths), dtype=np.int64), 0
-    for child in range(len(lengths)):
-        starts[child] = -1
+@kernel
+def _find_starts(table: TrainingTable, counts: Array, branches: Branches, start: int) -> int:
+    """Find where the rows of each child start, -1 if it is a leaf; return the end of the last."""
+    for child in range(len(counts)):
+        branches.starts[child] = -1
         if _may_be_split(table, counts[child]):
-            starts[child] = length
-            length += lengths[child]
-    return starts, length
+            branches.starts[child] = start
+            start += branches.lengths[child]
+    return start
 
 
-@creating
-def _add_children(nodes: Grown, node: int, test: tuple[int, int, int], first_child: int, shares: Array) -> None:
-    """Write the test of a node, and its children, leaves for now."""
-    nodes["feature"][node], nodes["low"][node], nodes["high"][node] = test
-    nodes["first_child"][node], nodes["n_children"][node] = first_child, len(shares)
-    for child, share in enumerate(shares):
-        nodes["feature"][first_child + child], nodes["share"][first_child + child] = -1, share
+@kernel
+def _add_children(growth: Growth, node: int, branches: Branches, n_children: int) -> None:
+    """Add a node's children, leaves for now, and let those that may be split wait."""
+    nodes, pending, n_nodes = growth.nodes, growth.pending, growth.sizes[0]
+    nodes[node].first_child, nodes[node].n_children = n_nodes, n_children
+    for child in range(n_children):
+        nodes[n_nodes + child].feature, nodes[n_nodes + child].share = -1, branches.shares[child]
+        start, last = branches.starts[child], growth.sizes[1]
+        if start >= 0:
+            pending[last].node, pending[last].start = n_nodes + child, start
+            pending[last].stop = start + branches.lengths[child]
+            growth.sizes[1] += 1
+    growth.sizes[0] += n_children
 
 
-@creating
+@kernel
+def _split(table: TrainingTable, growth: Growth, scratch: SplitScratch, branches: Branches) -> bool:
+    """Split the last node that waits, if that improves it; return whether there was room for its children."""
+    last, n_nodes = growth.sizes[1] - 1, growth.sizes[0]
+    node, start, stop = growth.pending[last].node, growth.pending[last].start, growth.pending[last].stop
+    rows = growth.orders[-1][start:stop]
+    for position in range(len(rows)):
+        growth.here[rows[position].row] = growth.weights[start + position]
+    feature, low, high = best_split(table, growth.orders, start, stop, growth.here, growth.counts[node], scratch)
+    if feature < 0:
+        growth.sizes[1] = last
+        return True
+    n_children = send(table, feature, low, growth.orders[feature][start:stop], branches)
+    growth.sizes[2] = n_nodes + n_children
+    if growth.sizes[2] > len(growth.nodes):
+        return False
+    counts = growth.counts[n_nodes : n_nodes + n_children]
+    weigh(table, rows, growth.here, branches, counts)
+    growth.sizes[3] = _find_starts(table, counts, branches, start)
+    if growth.sizes[3] > len(growth.weights):
+        return False
+    divide(growth.orders, start, stop, growth.here, branches, n_children, growth.weights)
+    growth.nodes[node].feature, growth.nodes[node].low, growth.nodes[node].high = feature, low, high
+    growth.sizes[1] = last
+    _add_children(growth, node, branches, n_children)
+    return True
+
+
+@kernel
+def grow_on(table: TrainingTable, growth: Growth, scratch: SplitScratch, branches: Branches) -> bool:
+    """Grow a tree until no split improves it, or it lacks room; return whether it is done."""
+    while growth.sizes[1] > 0:
+        has_room = _split(table, growth, scratch, branches)
+        if not has_room:
+            return False
+    return True
+
+
+@kernel
+def begin(table: TrainingTable, growth: Growth) -> None:
+    """Make a leaf of all rows, which may be split."""
+    growth.nodes[0].feature, growth.nodes[0].share, growth.sizes[0] = -1, 1.0, 1
+    for row in range(len(table.labels)):
+        growth.counts[0, table.labels[row]] += growth.weights[row]
+    growth.pending[0].stop = len(table.labels)
+    growth.sizes[1] = int(_may_be_split(table, growth.counts[0]))
+
+
 def grow(table: TrainingTable, orders: Entries, weights: Array) -> tuple[Grown, Array]:
-    """Return a tree's nodes, (n_nodes,), parents before their children, and the weight of each class in each."""
-    n = len(weights)
-    nodes, counts, n_nodes = np.zeros(64, GROWN), np.zeros((64, table.n_classes)), 1
-    nodes["feature"][0], nodes["share"][0] = -1, 1.0
-    for row in range(n):
-        counts[0, table.labels[row]] += weights[row]
-    here, of_row = np.empty(n), np.empty(n, dtype=np.int64)
-    pending = [(0, orders, weights, 0, n)]
-    if not _may_be_split(table, counts[0]):
-        pending.pop()
-    while len(pending) > 0:
-        node, orders, weights, start, stop = pending.pop()
-        for position in range(start, stop):
-            here[orders[-1, position]["row"]] = weights[position]
-        test = best_split(table, orders, start, stop, here, counts[node])
-        if test[0] < 0:
-            continue
-        branches = send(table, test[0], test[1], orders[test[0]][start:stop], of_row)
-        while n_nodes + len(branches.shares) > len(nodes):
-            few, fewer = nodes, counts
-            nodes, counts = np.zeros(2 * len(few), GROWN), np.zeros((2 * len(few), table.n_classes))
-            _copy(few, fewer, nodes, counts)
-        weigh(table, orders[-1][start:stop], here, branches, counts[n_nodes:])
-        starts, length = _starts(table, counts[n_nodes:], branches.lengths)
-        divided, divided_weights = divide(orders, start, stop, here, branches, starts, length)
-        _add_children(nodes, node, test, n_nodes, branches.shares)
-        for child, first in enumerate(starts):
-            if first >= 0:
-                stop = first + branches.lengths[child]
-                pending.append((n_nodes + child, divided, divided_weights, first, stop))
-        n_nodes += len(starts)
-    return nodes[:n_nodes], counts[:n_nodes]
+    """Return a tree's nodes, (n_nodes,), parents before their children, and the weight of each class in each.
+
+    The orders are changed.
+    """
+    n, n_features = len(weights), len(orders) - 1
+    nodes, pending = np.zeros(64, GROWN), np.zeros(64, PENDING)
+    counts, sizes = np.zeros((64, table.n_classes)), np.zeros(4, dtype=np.int64)
+    growth = Growth(nodes, counts, pending, orders, weights.copy(), np.empty(n), sizes)
+    scratch = new_scratch(n_features, table.n_classes)
+    branches = new_branches(n, int(table.n_values[table.nominal].max(initial=2)))
+    begin(table, growth)
+    while not grow_on(table, growth, scratch, branches):
+        growth = _with_room(growth)
+    n_nodes = growth.sizes[0]
+    return growth.nodes[:n_nodes].copy(), growth.counts[:n_nodes].copy()
+
+
+def _with_room(growth: Growth) -> Growth:
+    """Return a tree with the room that it lacks, at least twice as much of it."""
+    most_nodes, most_rows = (
+        length if wanted <= length else max(2 * length, wanted)
+        for wanted, length in zip(growth.sizes[2:].tolist(), (len(growth.nodes), len(growth.weights)), strict=True)
+    )
+    orders = np.zeros((len(growth.orders), most_rows), growth.orders.dtype)
+    orders[:, : len(growth.weights)] = growth.orders
+    nodes, pending, counts = (_longer(each, most_nodes) for each in (growth.nodes, growth.pending, growth.counts))
+    weights = _longer(growth.weights, most_rows)
+    return growth._replace(nodes=nodes, pending=pending, counts=counts, orders=orders, weights=weights)
+
+
+def _longer(array: npt.NDArray[Any], length: int) -> npt.NDArray[Any]:
+    """Return an array with zeros at its end."""
+    return np.concatenate([array, np.zeros((length - len(array), *array.shape[1:]), array.dtype)])

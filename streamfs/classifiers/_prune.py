@@ -5,12 +5,12 @@ from statistics import NormalDist
 
 import numpy as np
 
-from feature_extractors._compiled import creating
+from streamfs.base._compiled import kernel
 from streamfs.classifiers._evaluate import Array
 from streamfs.classifiers._grow import Grown
 
 
-@creating
+@kernel
 def _limit(weight: float, errors: float, z: float) -> float:
     """Return what is added to at least one error; z is the quantile of the normal distribution."""
     if errors + 0.5 >= weight:
@@ -20,7 +20,7 @@ def _limit(weight: float, errors: float, z: float) -> float:
     return (f + z * z / (2.0 * weight) + spread) / (1.0 + z * z / weight) * weight - errors
 
 
-@creating
+@kernel
 def added_errors(weight: float, errors: float, confidence_factor: float, quantile: float) -> float:
     """Return by how much the true errors of a leaf may exceed those seen in training.
 
@@ -36,9 +36,11 @@ def added_errors(weight: float, errors: float, confidence_factor: float, quantil
     return float(none + errors * (_limit(weight, 1.0, quantile) - none))
 
 
-@creating
-def _cut(nodes: Grown, counts: Array, confidence_factor: float, quantile: float) -> None:
-    seen, estimated = np.zeros(len(nodes)), np.zeros(len(nodes))
+@kernel
+def cut_back(
+    nodes: Grown, counts: Array, confidence_factor: float, quantile: float, seen: Array, estimated: Array
+) -> None:
+    """Make leaves of subtrees; `seen` and `estimated`, zeros of shape (n_nodes,), become the errors of each."""
     for node in range(len(nodes) - 1, -1, -1):
         weight, largest = 0.0, 0.0
         for count in counts[node]:
@@ -46,14 +48,14 @@ def _cut(nodes: Grown, counts: Array, confidence_factor: float, quantile: float)
             largest = max(largest, count)
         leaf = weight - largest
         estimated_leaf = leaf + added_errors(weight, leaf, confidence_factor, quantile) if weight > 0.0 else 0.0
-        if nodes["feature"][node] >= 0:
-            first = nodes["first_child"][node]
-            for child in range(first, first + nodes["n_children"][node]):
+        if nodes[node].feature >= 0:
+            first = nodes[node].first_child
+            for child in range(first, first + nodes[node].n_children):
                 seen[node] += seen[child]
                 estimated[node] += estimated[child]
             if seen[node] < leaf - 1e-3 and estimated_leaf > estimated[node] + 0.1:
                 continue
-            nodes["feature"][node] = -1
+            nodes[node].feature = -1
         else:
             seen[node] = leaf
         estimated[node] = estimated_leaf
@@ -65,4 +67,5 @@ def prune(nodes: Grown, counts: Array, confidence_factor: float) -> None:
     Those go that make no fewer training errors than a leaf, or whose estimated errors are not lower by more than
     0.1.
     """
-    _cut(nodes, counts, confidence_factor, NormalDist().inv_cdf(1.0 - confidence_factor))
+    seen, estimated = np.zeros(len(nodes)), np.zeros(len(nodes))
+    cut_back(nodes, counts, confidence_factor, NormalDist().inv_cdf(1.0 - confidence_factor), seen, estimated)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feature_extractors._compiled import compiled, creating
+from streamfs.base._compiled import kernel
 from streamfs.classifiers._columns import Entries
 from streamfs.classifiers._evaluate import Array, Flags, Indices
 
@@ -24,55 +24,82 @@ class TrainingTable(NamedTuple):
     min_leaf: float  # least weight of at least two branches
     few_valued: Flags  # (n_features,); counted in the mean gain
     costs: Array  # (n_features,), each-time costs that divide gains; (0,) for the gain ratio
-    logs: Array  # (n + 1,); see `x_log_x`
+    logs: Array  # (n + 1,); see `fill_logs`
 
 
-@creating
-def x_log_x(n: int) -> Array:
-    """Return x log2 x of the whole numbers from 0 to n."""
-    logs = np.zeros(n + 1)
-    for x in range(1, n + 1):
+class SplitScratch(NamedTuple):
+    """Room for what is known of each feature's split, (n_features,), and of the weight of each class."""
+
+    gain: Array
+    information: Array
+    cuts: Indices
+    known: Array  # (n_classes,)
+    sides: Array  # (2, n_classes)
+    terms: Array  # (2, n_classes)
+
+
+def new_scratch(n_features: int, n_classes: int) -> SplitScratch:
+    """Allocate the scratch arrays of `best_split`."""
+    gain, information, cuts = np.zeros(n_features), np.zeros(n_features), np.zeros(n_features, dtype=np.int64)
+    return SplitScratch(
+        gain, information, cuts, np.zeros(n_classes), np.zeros((2, n_classes)), np.zeros((2, n_classes))
+    )
+
+
+@kernel
+def fill_logs(logs: Array) -> None:
+    """Write x log2 x of the whole numbers from 0 on."""
+    logs[0] = 0.0
+    for x in range(1, len(logs)):
         logs[x] = x * math.log2(x)
-    return logs
 
 
-@compiled(cache=True, nogil=True, forceinline=True)
+@kernel
 def _x_log_x(x: float, logs: Array) -> float:
     """Return x log2 x, looked up where x is a whole number, as weights mostly are."""
     if x <= 0.0:
         return 0.0
-    whole = int(x)
-    return logs[whole] if whole == x and whole < len(logs) else x * math.log2(x)
+    n = int(x)
+    return logs[n] if n == x and n < len(logs) else x * math.log2(x)
 
 
-@creating
+@kernel
+def _total(counts: Array) -> float:
+    total = 0.0
+    for count in counts:
+        total += count
+    return total
+
+
+@kernel
 def _known(table: TrainingTable, feature: int, order: Entries, weights: Array, counts: Array, known: Array) -> int:
     """Fill in the known weight of each class; return the number of rows with a value, which come first."""
     n_known = len(order)
-    while n_known > 0 and order["place"][n_known - 1] == table.n_values[feature]:
+    while n_known > 0 and order[n_known - 1].place == table.n_values[feature]:
         n_known -= 1
     for label, count in enumerate(counts):
         known[label] = count if n_known == len(order) else 0.0
     if n_known == len(order):
         return n_known
-    for row in order["row"][:n_known]:
+    for position in range(n_known):
+        row = order[position].row
         known[table.labels[row]] += weights[row]
     return n_known
 
 
-@creating
+@kernel
 def _gather(known: Array, sides: Array, terms: Array, logs: Array) -> tuple[float, float]:
     """Put all weight on the right side; return it, and the sum of w log w over its classes."""
-    whole, inside = 0.0, 0.0
+    weighed, inside = 0.0, 0.0
     for label, weight in enumerate(known):
         sides[0, label], terms[0, label] = 0.0, 0.0
         sides[1, label], terms[1, label] = weight, _x_log_x(weight, logs)
-        whole += weight
+        weighed += weight
         inside += terms[1, label]
-    return whole, inside
+    return weighed, inside
 
 
-@creating
+@kernel
 def _numeric(
     table: TrainingTable, order: Entries, weights: Array, known: Array, total: float, sides: Array, terms: Array
 ) -> tuple[float, float, int]:
@@ -84,14 +111,14 @@ def _numeric(
     Rows move from the right side to the left; w log w is kept per class and side (`sides`, `terms`), since a row
     that moves alone changes that of its class only.
     """
-    rows, places, labels, logs = order["row"], order["place"], table.labels, table.logs
+    labels, logs = table.labels, table.logs
     right_weight, inside = _gather(known, sides, terms, logs)
     least = max(table.min_leaf, min(0.1 * right_weight / table.n_classes, 25.0)) - SMALL
     before, left_weight = _x_log_x(right_weight, logs) - inside, 0.0
     best_fall, best_sizes, best_position, is_alone = 0.0, 0.0, -1, True
     n_cuts, cut_weight, value_weight = 0, 0.0, 0.0
     for position in range(len(order) - 1):
-        row = rows[position]
+        row = order[position].row
         label, weight = labels[row], weights[row]
         left_weight += weight
         right_weight -= weight
@@ -100,7 +127,7 @@ def _numeric(
         sides[0, label] += weight
         sides[1, label] -= weight
         value_weight += table.weights[row]
-        if places[position] == places[position + 1]:
+        if order[position].place == order[position + 1].place:
             is_alone = False
             continue
         for each in range(label if is_alone else 0, label + 1 if is_alone else len(known)):
@@ -122,21 +149,21 @@ def _numeric(
     return gain if gain > SMALL else math.nan, best_sizes, best_position
 
 
-@creating
+@kernel
 def _nominal(
-    table: TrainingTable, order: Entries, weights: Array, known: Array, total: float
+    table: TrainingTable, order: Entries, weights: Array, known: Array, total: float, branch: Array
 ) -> tuple[float, float]:
-    """Return the gain, NaN if there is no split, and the branches' sum of w log w."""
-    rows, places, logs = order["row"], order["place"], table.logs
+    """Return the gain, NaN if there is no split, and the branches' sum of w log w; `branch` is scratch."""
+    logs = table.logs
     fall, sizes, known_weight, n_large = 0.0, 0.0, 0.0, 0
     for weight in known:
         known_weight += weight
         fall -= _x_log_x(weight, logs)
-    branch = np.zeros(len(known))
+    branch[:] = 0.0
     for position in range(len(order)):
-        row = rows[position]
+        row = order[position].row
         branch[table.labels[row]] += weights[row]
-        if position + 1 < len(order) and places[position + 1] == places[position]:
+        if position + 1 < len(order) and order[position + 1].place == order[position].place:
             continue
         size = 0.0
         for label, weight in enumerate(branch):
@@ -151,7 +178,7 @@ def _nominal(
     return fall / total if fall > SMALL * total else 0.0, sizes
 
 
-@creating
+@kernel
 def _choice(table: TrainingTable, gain: Array, information: Array) -> int:
     """Return the feature whose split scores best, the first of equals, or -1.
 
@@ -175,27 +202,31 @@ def _choice(table: TrainingTable, gain: Array, information: Array) -> int:
     return choice
 
 
-@creating
+@kernel
 def best_split(
-    table: TrainingTable, orders: Entries, start: int, stop: int, weights: Array, counts: Array
+    table: TrainingTable,
+    orders: Entries,
+    start: int,
+    stop: int,
+    weights: Array,
+    counts: Array,
+    scratch: SplitScratch,
 ) -> tuple[int, int, int]:
     """Return the feature whose split scores best, or -1, and the places on both sides of its cut."""
-    n_features = len(table.n_values)
-    gain, information = np.zeros(n_features), np.zeros(n_features)
-    cuts, known = np.zeros(n_features, dtype=np.int64), np.zeros(len(counts))
-    sides, terms = np.empty((2, len(counts))), np.empty((2, len(counts)))
-    total = counts.sum()
-    for feature in range(n_features):
+    gain, information, cuts, known, sides, terms = scratch
+    total, sizes = _total(counts), 0.0
+    for feature in range(len(table.n_values)):
         order = orders[feature][start:stop]
-        order = order[: _known(table, feature, order, weights, counts, known)]
+        n_known = _known(table, feature, order, weights, counts, known)
+        order = order[:n_known]
         if table.nominal[feature]:
-            gain[feature], sizes = _nominal(table, order, weights, known, total)
+            gain[feature], sizes = _nominal(table, order, weights, known, total, terms[0])
         else:
             gain[feature], sizes, cuts[feature] = _numeric(table, order, weights, known, total, sides, terms)
-        unknown = total - known.sum()
+        unknown = total - _total(known)
         information[feature] = (_x_log_x(total, table.logs) - sizes - _x_log_x(unknown, table.logs)) / total
     choice = _choice(table, gain, information)
     if choice < 0 or table.nominal[choice]:
         return choice, 0, 0
-    places, cut = orders[choice]["place"], start + cuts[choice]
-    return choice, places[cut], places[cut + 1]
+    cut = start + cuts[choice]
+    return choice, orders[choice, cut].place, orders[choice, cut + 1].place

@@ -14,7 +14,7 @@ from streamfs.classifiers._evaluate import Array, Flags, Indices
 from streamfs.classifiers._grow import grow
 from streamfs.classifiers._layout import lay_out
 from streamfs.classifiers._prune import prune
-from streamfs.classifiers._split import SMALL, TrainingTable, x_log_x
+from streamfs.classifiers._split import SMALL, TrainingTable, fill_logs
 from streamfs.classifiers.tree import Tree
 
 
@@ -145,6 +145,8 @@ class C45Classifier(ProbableClassifier):
     def _tree(self, columns: Array, labels: Indices, weights: Array, nominal: Flags, costs: Array) -> Tree:
         values, orders = sort_columns(columns)
         n_values = np.array([len(of_feature) for of_feature in values])
+        logs = np.empty(len(labels) + 1)
+        fill_logs(logs)
         few_valued = ~nominal | (n_values < 0.3 * weights.sum() - SMALL)
         table = TrainingTable(
             n_values,
@@ -155,7 +157,7 @@ class C45Classifier(ProbableClassifier):
             float(self.min_leaf),
             few_valued if few_valued.any() else np.ones_like(few_valued),
             costs,
-            x_log_x(len(labels)),
+            logs,
         )
         nodes, counts = grow(table, orders, weights)
         prune(nodes, counts, float(self.confidence_factor))

@@ -11,13 +11,18 @@ from feature_extractors._compiled import Kernel
 from feature_extractors.base import Step
 from feature_extractors.catalogue import KINDS
 from streamfs.classifiers import (
+    _branches,
     _calibration,
+    _columns,
     _evaluate,
     _extra_trees,
     _forest,
+    _grow,
     _kernel_density,
     _lazy,
     _neighbours,
+    _prune,
+    _split,
 )
 from streamfs.engine import _arena, _ticks
 from streamfs.gateway.core import _duplicates, _grid, _node_time, _samples, _thinned, _waiting
@@ -169,6 +174,7 @@ def _of_training(unit: KernelUnit) -> Iterator[KernelEntry]:
     scratch = Together(room, _extra_trees.NodeScratch._fields)
     generator, nodes = unit.arrays(U8, _extra_trees.GROWN)
     yield from _of_relief(unit)
+    yield from _of_trees(unit)
     yield KernelEntry(_extra_trees.fill_tree, (rows, scratch, numbers, generator, nodes, columns))
 
 
@@ -189,3 +195,19 @@ def _of_relief(unit: KernelUnit) -> Iterator[KernelEntry]:
     scratch = Together(room, _probe_search.ProbeScratch._fields)
     of_probes = numbers, WHOLE, WHOLE, rows, numbers
     yield KernelEntry(_probe_search.search_probes, (field, voting, measured, scratch, *of_probes))
+
+
+def _of_trees(unit: KernelUnit) -> Iterator[KernelEntry]:
+    rows, row, numbers, flags = unit.array(F8, 2), unit.array(F8), unit.array(I8), unit.array(FLAG)
+    orders, order = unit.array(_columns.ENTRY, 2), unit.array(_columns.ENTRY)
+    yield KernelEntry(_columns.fill_column, (row, numbers, row, order, numbers, numbers))
+    yield KernelEntry(_split.fill_logs, (row,))
+    given = numbers, flags, numbers, row, WHOLE, REAL, flags, row, row
+    table = Together(given, _split.TrainingTable._fields)
+    scratch = Together((row, row, numbers, row, rows, rows), _split.SplitScratch._fields)
+    branches = Together((numbers, row, numbers, numbers, numbers, order), _branches.Branches._fields)
+    nodes, pending = unit.arrays(_grow.GROWN, _grow.PENDING)
+    growth = Together((nodes, rows, pending, orders, row, row, numbers), _grow.Growth._fields)
+    yield KernelEntry(_grow.begin, (table, growth))
+    yield KernelEntry(_grow.grow_on, (table, growth, scratch, branches))
+    yield KernelEntry(_prune.cut_back, (nodes, rows, REAL, REAL, row, row))

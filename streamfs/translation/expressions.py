@@ -32,7 +32,7 @@ from streamfs.translation.values import (
 BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 BITS = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
 COMPARED = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.Gt: ">", ast.LtE: "<=", ast.GtE: ">="}
-REALS = ("sqrt", "fabs", "cos", "sin", "hypot", "copysign", "ldexp", "log", "exp", "log1p", "floor")
+REALS = ("sqrt", "fabs", "cos", "sin", "hypot", "copysign", "ldexp", "log", "log2", "exp", "log1p", "pow", "floor")
 """Functions of `math` and numpy that C has under the same name."""
 
 

@@ -34,7 +34,7 @@ HELPERS = {
 """What Python has and C lacks, or the library of AVR, as `rint`; @ stands for the suffix of the precision."""
 
 
-LIBRARY = ("sqrt", "exp", "log", "sin", "cos", "floor", "fmod", "pow", "hypot", "frexp", "ldexp")
+LIBRARY = ("sqrt", "exp", "log", "log2", "sin", "cos", "floor", "fmod", "pow", "hypot", "frexp", "ldexp")
 """Functions of libm that steps call, and take room on the stack."""
 
 _MOST_SIGNS = 110  # in a line of a table

@@ -16,6 +16,7 @@ from streamfs import Engine
 from streamfs.classifiers import _calibration, _kernel_density, _lazy, _neighbours
 from streamfs.classifiers._extra_trees import WeightedRows, grow
 from streamfs.classifiers._splitmix import STEP
+from streamfs.classifiers.c45 import C45Classifier
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.records import clock_record
 from streamfs.procedure._rank_bets import N_CELLS, N_WAYS, bet_on_ranks
@@ -182,6 +183,20 @@ def test_random_trees_are_the_same(seed):
     n_candidates, min_leaf = int(rng.integers(1, 6)), float(rng.choice([0.1, 2.0]))
     rows = WeightedRows(columns, labels, rng.uniform(0.1, 1.0, 40), 3, n_candidates, min_leaf)
     assert all_equal(in_each(lambda: bits(*grow(rows, seed))))
+
+
+@few
+@given(seed=seeds)
+def test_trees_are_the_same(seed):
+    rng = np.random.default_rng(seed)
+    table, labels = table_of(rng, 150, 4), rng.integers(0, 3, 150)  # more nodes, and rows, than there is room for
+    table[:, 0], weights = rng.integers(0, 4, 150), rng.uniform(0.1, 1.0, 150)
+
+    def work():
+        fitted = C45Classifier(min_leaf=0.5, confidence_factor=0.5, nominal=[0]).fit(table, labels, weights)
+        return bits(fitted.predict_proba(table)), fitted.n_leaves_
+
+    assert all_equal(in_each(work))
 
 
 @few
