@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from streamfs.base._compiled import kernel
-from streamfs.classifiers._splitmix import uniform
 
 Counts = npt.NDArray[np.int64]
 
@@ -52,11 +51,11 @@ def bet_on_ranks(
     cells: Any,
     wealths: Any,
     at: Counts,
-    generator: Any,
 ) -> float:
     """Take a value of each quantity, in the bin `at` it, -1 for none, and bet on its rank.
 
-    Return the highest wealth of any of them.
+    Values in one bin have ranks between those of the bins beside it, all of which are alike probable: the bet is
+    the mean of those on each. Return the highest wealth of any quantity.
 
     Parameters
     ----------
@@ -69,40 +68,41 @@ def bet_on_ranks(
     n : ndarray of shape (n_quantities,)
         Number of values so far.
     cells : ndarray of shape (n_quantities, N_CELLS)
-        How often ranks fell in each cell so far, the older, the less.
+        How often ranks fell in each cell so far, the older, the less; one that spans several has a part in each.
     wealths : ndarray of shape (n_quantities, N_WAYS)
         Of each way to bet.
-    generator : ndarray of shape (1,)
-        Breaks ties.
     """
     highest, part, n_last = 0.0, 0.0, 0
     for k in range(len(at)):
-        chance = uniform(generator)
         if at[k] < 0:
             continue
         greater, together = 0, 8.0 / eighths[k]
         for b in range(at[k] + 1, reference.shape[1]):
             greater += reference[k, b] + seen[k, b]
         equal = reference[k, at[k]] + seen[k, at[k]] + together
-        rank = (greater + chance * equal) / (total[k] + n[k] + together)
+        all_known = total[k] + n[k] + together
+        first, last = N_CELLS * greater / all_known, N_CELLS * (greater + equal) / all_known  # in cells
         n[k] += 1
         seen[k, at[k]] += 1
         if n[k] != n_last:
             n_last = n[k]
             part = (0.5 if n_last == 1 else 0.5 / (SUM * n_last * log(n_last) ** 2)) / N_WAYS
-        cell, known = 0, 0.0
+        known, in_cells, in_pairs = 0.0, 0.0, 0.0
         for c in range(N_CELLS):
             known += cells[k, c]
-            if rank >= c / N_CELLS:
-                cell = c
-        pair = cell - cell % 2
-        fine = N_CELLS * (cells[k, cell] + PRIOR) / (known + N_CELLS * PRIOR)
+        for c in range(int(first), N_CELLS):
+            if c >= last:
+                break
+            there, pair = (min(last, c + 1.0) - max(first, float(c))) / (last - first), c - c % 2
+            in_cells += there * (cells[k, c] + PRIOR)
+            in_pairs += there * (cells[k, pair] + cells[k, pair + 1] + PRIOR)
         n_pairs = N_CELLS // 2
-        coarse = n_pairs * (cells[k, pair] + cells[k, pair + 1] + PRIOR) / (known + n_pairs * PRIOR)
+        fine = N_CELLS * in_cells / (known + N_CELLS * PRIOR)
+        coarse = n_pairs * in_pairs / (known + n_pairs * PRIOR)
         wealths[k, 0] = min((wealths[k, 0] + part) * to_the_eighths(fine, eighths[k]), MOST)
         wealths[k, 1] = min((wealths[k, 1] + part) * to_the_eighths(coarse, eighths[k]), MOST)
         highest = max(highest, wealths[k, 0] + wealths[k, 1])
         for c in range(N_CELLS):
-            cells[k, c] *= KEPT
-        cells[k, cell] += eighths[k] / 8.0
+            there = max(min(last, c + 1.0) - max(first, float(c)), 0.0) / (last - first)
+            cells[k, c] = KEPT * cells[k, c] + there * eighths[k] / 8.0
     return highest

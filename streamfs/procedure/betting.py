@@ -11,7 +11,7 @@ Springer, 2022, chapter 8, on tests by ranks.
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from math import log
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,6 @@ from feature_extractors.base import Array
 from streamfs.procedure._rank_bets import N_CELLS, N_WAYS, SUM, Counts, bet_on_ranks
 
 STAKES = (0.06, 0.16, 0.35, 0.4)  # small falls need small stakes
-POWERS = (0.125, 0.25, 0.5)
-"""Of a rank of an error, which a bet multiplies by: the power's derivative."""
-
-SMALLEST = 1e-9  # rank that is bet on
 MOST = 1e300  # that a wealth is said to be
 _EVEN_STAKES = np.linspace(0.0, 1.0, 22)[1:-1]
 
@@ -113,8 +109,9 @@ class ErrorTest:
     """Test of the hypothesis that errors are no worse than in a reference: drawn alike, in any order.
 
     What is right is in the first bin, what is wrong in the others, the higher, the worse. The rank of an outcome
-    among the reference and all outcomes before it, the worst first and ties broken at random, is uniform from 0 to
-    1 if the hypothesis is true; the gambler bets on low ranks.
+    among the reference and all outcomes before it, the worst first, is uniform from 0 to 1 if the hypothesis is
+    true; the gambler bets on low ranks, by the derivative of the square root. Outcomes in one bin may have any of
+    several ranks, and are bet on by the mean over these.
 
     Parameters
     ----------
@@ -126,21 +123,22 @@ class ErrorTest:
     Examples
     --------
     >>> test = ErrorTest([95, 5])
-    >>> for chance in (0.3, 0.9, 0.1, 0.6, 0.5):
-    ...     test.add(1, chance)
+    >>> for _ in range(5):
+    ...     test.add(1)
     >>> test.bets.wealth > 1 / 0.05
     True
     """
 
     def __init__(self, reference: Sequence[int], weight: float = 1.0) -> None:
-        self.bets = Bets(len(POWERS))
+        self.bets = Bets(1)
         self._reference, self._seen, self._weight = reference, [0] * len(reference), weight
 
-    def add(self, place: int, chance: float) -> None:
-        """Take an outcome by its bin; `chance` is drawn evenly from 0 to 1."""
+    def add(self, place: int) -> None:
+        """Take an outcome by its bin."""
         known, weight = [a + b for a, b in zip(self._reference, self._seen, strict=True)], self._weight
-        rank = (sum(known[place + 1 :]) + chance * (known[place] + 1 / weight)) / (sum(known) + 1 / weight)
-        self.bets.add([(power * max(rank, SMALLEST) ** (power - 1)) ** weight for power in POWERS])
+        worse, n = sum(known[place + 1 :]), sum(known) + 1 / weight
+        first, last = worse / n, (worse + known[place] + 1 / weight) / n
+        self.bets.add([(sqrt(first) + sqrt(last)) ** -weight])
         self._seen[place] += 1
 
     def to_state(self) -> list[Any]:
@@ -148,9 +146,11 @@ class ErrorTest:
         return [list(self._seen), *self.bets.to_state()]
 
     def restore(self, state: Sequence[Any]) -> None:
-        """Restore what `to_state` has copied."""
-        self._seen = list(state[0])
-        self.bets.restore(state[1:])
+        """Restore what `to_state` has copied; what bets of another kind have left begins anew."""
+        seen, *bets = state
+        if len(bets) == 1 + len(self.bets.wealths):
+            self._seen = list(seen)
+            self.bets.restore(bets)
 
 
 def _logs_of_stakes(stakes: Array, share: float) -> tuple[Array, Array]:
@@ -179,9 +179,10 @@ def share_at_least(n_right: int, n_wrong: int, risk: float) -> float:
 class RankTests:
     """Tests of the hypothesis that values are drawn as those of a reference were: in any order, all alike.
 
-    One test a quantity. Values are known by their bin; ties are broken at random. The rank of each value among the
-    reference and all values before it is uniform from 0 to 1 if the hypothesis is true (a conformal p-value); the
-    gambler bets that ranks fall where they fell before, the last hundred above all.
+    One test a quantity. The rank of each value among the reference and all values before it is uniform from 0 to 1
+    if the hypothesis is true (a conformal p-value); the gambler bets that ranks fall where they fell before, the
+    last hundred above all. Values are known by their bin, which leaves several ranks; the bet is the mean of those
+    on each. So nothing is drawn by lot, and where all values are alike, nothing is won or lost.
 
     Values may go together: if m of them are copies of one, they tell no more than one of them. What is bet then
     multiplies by the m-th root, and a value counts m times among those of the reference. By Hölder's inequality
@@ -199,7 +200,7 @@ class RankTests:
     --------
     >>> tests = RankTests([[40, 40, 40, 40], [100, 100]])
     >>> for i in range(20):
-    ...     _ = tests.add([3, i % 2], seed=i)
+    ...     _ = tests.add([3, i % 2])
     >>> (tests.wealths() > 1 / 0.05).tolist()
     [True, False]
     """
@@ -215,19 +216,14 @@ class RankTests:
         self.n: Counts = np.zeros(n, dtype=np.int64)
         self._cells, self._wealths = np.zeros((n, N_CELLS)), np.zeros((n, N_WAYS))
         self._at: Counts = np.zeros(n, dtype=np.int64)
-        self._generator = np.zeros(1, dtype=np.uint64)
         eighths: Counts = np.rint(8 * self.weights).astype(np.int64)
         known = self._reference, self._reference.sum(axis=1), eighths
         self._held = *known, self._seen, self.n, self._cells, self._wealths
 
-    def add(self, at: Sequence[int], seed: int) -> float:
-        """Take a value of each quantity in a bin, -1 for none; the seed breaks ties.
-
-        Return the highest wealth of those that have a value.
-        """
-        self._generator[0] = seed
+    def add(self, at: Sequence[int]) -> float:
+        """Take the bin of a value of each quantity, -1 for none; return the highest wealth of those with one."""
         self._at[:] = at
-        highest: float = bet_on_ranks(*self._held, self._at, self._generator)
+        highest: float = bet_on_ranks(*self._held, self._at)
         return highest
 
     def wealths(self) -> Array:

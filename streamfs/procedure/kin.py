@@ -26,6 +26,9 @@ MOST_RELATED = 0.75
 
 LEAST_WEIGHT = 1 / 8
 
+N_QUARTERS = 4
+"""Parts of the values of equal size, as coarse as bets on ranks are at first."""
+
 
 class Kin:
     """Streams that share readings, those that share some with a common third, and those of a group.
@@ -52,7 +55,7 @@ class Kin:
     >>> kin = Kin.of(StreamSet(pairs, ["on", "off"] * 20, ["a.level", "b.level"]))
     >>> names = [f"stream-{i}" for i in range(40)]
     >>> kin.weight(names, np.arange(40) // 2), kin.weight(names, rng.normal(size=40))
-    (0.625, 1.0)
+    (0.5, 1.0)
     """
 
     def __init__(self, names: Sequence[str], relations: Sequence[Relation], n_streams: int) -> None:
@@ -82,28 +85,37 @@ class Kin:
         """Return what a value of a stream counts, in eighths: 1 / m if m tell as much as one of unrelated streams.
 
         This m is the design effect of a cluster sample, the largest by the relations: how much more the mean of
-        ranks varies than that of independent ones.
+        ranks varies than that of independent ones, or the shares of quarters, or of what is missing (Rao, Scott).
 
         Parameters
         ----------
         names : sequence of str
             Names of streams.
         values : array_like of shape (n_names,)
-            Their values, without NaN.
+            Their values; NaN are missing.
         """
         places = [self._place.get(name, -1) for name in names]
         known = np.flatnonzero(np.array(places, dtype=np.int64) >= 0)
-        rows, ranks = np.array(places, dtype=np.int64)[known], _ranks(np.asarray(values)[known])
-        if not ranks.any():
-            return 1.0
-        most, n = 1.0, len(rows)
-        for relation in self._relations:
+        rows, numbers = np.array(places, dtype=np.int64)[known], np.asarray(values, dtype=float)[known]
+        there = ~np.isnan(numbers)
+        ranks = _ranks(numbers[there])
+        quarters = np.full(len(rows), N_QUARTERS)  # one more is missing
+        quarters[there] = np.minimum((ranks / max(len(ranks), 1) + 0.5) * N_QUARTERS, N_QUARTERS - 1)
+        are_in = np.eye(N_QUARTERS + 1)[quarters]
+        of_shares = self._design_effect(rows, are_in - are_in.sum(axis=0) / max(len(rows), 1))
+        most = max(of_shares, self._design_effect(rows[there], ranks[:, np.newaxis]))
+        together = 1 + (most - 1) * self._n_streams / max(len(self._place), 1)
+        return max(LEAST_WEIGHT, floor(8 / together) / 8)
+
+    def _design_effect(self, rows: npt.NDArray[np.int64], scores: Array) -> float:
+        """Return how much more sums of scores, shape (n_rows, n_scores), vary than those of unrelated streams."""
+        most, n, variance = 1.0, len(rows), float(np.sum(scores**2))
+        for relation in self._relations if variance else ():
             related = relation[np.ix_(rows, rows)]
             share = (np.count_nonzero(related) - n) / (n * (n - 1))
             if share <= MOST_RELATED:
-                most = max(most, float(ranks @ (related @ ranks) / (ranks @ ranks) / (1 - share)))
-        together = 1 + (most - 1) * self._n_streams / len(self._place)
-        return max(LEAST_WEIGHT, floor(8 / together) / 8)
+                most = max(most, float(np.sum(scores * (related @ scores)) / variance / (1 - share)))
+        return most
 
 
 def _columns(values: Array) -> set[bytes]:
@@ -115,7 +127,7 @@ def _columns(values: Array) -> set[bytes]:
     }
 
 
-def _ranks(values: npt.NDArray[np.generic]) -> Array:
+def _ranks(values: Array) -> Array:
     """Return ranks, of which equal values have a common one, less their mean."""
     _, at, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: Array = np.cumsum(counts) - counts / 2 - len(values) / 2

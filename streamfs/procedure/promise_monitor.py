@@ -56,7 +56,7 @@ class PromiseMonitor:
 
     Labels are tested against the accuracy that is promised, decisions against the completeness. Each quantity of
     the decisions (confidence, ticks, label, feature values) is tested against those by which the promise was
-    certified, and so are errors, by how sure they were, if fewer labels than promised are right: they are noticed
+    certified, and so are errors, by how sure they were, while bets on too few right labels win: they are noticed
     long before they prove that the promise is broken.
     All tests may be looked at after every decision, for ever; the probability that any of them rejects where
     nothing has changed is at most the `risk`. A promise whose accuracy or completeness is rejected is withdrawn,
@@ -212,13 +212,13 @@ class PromiseMonitor:
 
     def _take(self, now: float) -> None:
         """Test the decisions of all episodes that must have ended by a time."""
-        for _, chance, time, has_label, places in self._queue.due(now):
+        for _, _, time, has_label, places in self._queue.due(now):
             completeness = self._completeness
             if completeness is not None:
                 completeness.add(has_label)
                 if completeness.bets.wealth >= self._limits["completeness"]:
                     self._note_finding("completeness", completeness.n, time)
-            if places and self._ranks.add(places, chance) >= self._limit_of_ranks:
+            if places and self._ranks.add(places) >= self._limit_of_ranks:
                 self._look_at_ranks(time)
 
     def labelled(self, is_right: bool, time: float, stream: str = "", confidence: float = LEAST_ERROR) -> None:
@@ -235,11 +235,8 @@ class PromiseMonitor:
         errors = self._errors
         if errors is not None:
             place = self._bins_of_errors.bin(error_of(is_right, confidence))
-            errors.add(place, _chance(f"{stream}/{errors.bets.n}/error"))
-            if (
-                errors.bets.wealth >= self._limit_of_errors
-                and accuracy.n_right < self._expected.accuracy * accuracy.n
-            ):
+            errors.add(place)
+            if errors.bets.wealth >= self._limit_of_errors and accuracy.bets.wealth >= 1:
                 self._note_finding(ERRORS, errors.bets.n, time)
         group = self._group(stream)
         if group is not None and (number := self._groups.add(group, is_right)):

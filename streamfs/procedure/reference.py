@@ -106,8 +106,7 @@ def reference_of(
         numbers = [each for each in column if each is not None]
         if numbers or name == ERRORS:
             bins = _bins_of_errors(numbers) if name == ERRORS else Bins.of(numbers)
-            places = [bins.bin(number) for number in numbers]
-            weight = 1.0 if kin is None else kin.weight([streams[place] for place in there], places)
+            weight = 1.0 if kin is None else kin.weight([streams[place] for place in there], numbers)
             found[name] = {"edges": list(bins.edges), "counts": list(bins.counts), "weight": weight}
     return found
 

@@ -143,9 +143,7 @@ def _of_classifiers(unit: KernelUnit) -> Iterator[KernelEntry]:
     of_class = rows, unit.array(FLAG), row, row, row, row
     yield KernelEntry(_kernel_density._add_log_sums, (*of_class, rows, row, row))  # noqa: SLF001 - a kernel
     counts, count = unit.array(I8, 2), unit.array(I8)
-    yield KernelEntry(
-        _rank_bets.bet_on_ranks, (counts, count, count, counts, count, rows, rows, count, unit.array(U8))
-    )
+    yield KernelEntry(_rank_bets.bet_on_ranks, (counts, count, count, counts, count, rows, rows, count))
 
 
 def _of_joiner(unit: KernelUnit) -> Iterator[KernelEntry]:

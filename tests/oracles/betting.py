@@ -1,9 +1,8 @@
 """Tests by betting from all observations anew, in lists."""
 
-from math import exp, log, prod
+from math import exp, log, prod, sqrt
 
 STAKES = (0.06, 0.16, 0.35, 0.4)
-POWERS = (0.125, 0.25, 0.5)
 
 
 def part(n):
@@ -26,32 +25,43 @@ def share_wealth(outcomes, share):
     return wealth([[1 + stake / wrong * ((not is_right) - wrong) for stake in STAKES] for is_right in outcomes])
 
 
-def rank_wealth(reference, values, chances, weight):
+def ranks_of(value, known, weight):
+    """Between which ranks a value, counted 1 / weight times, is among those known, the greatest first."""
+    greater, equal = sum(other > value for other in known), sum(other == value for other in known) + 1 / weight
+    n = len(known) + 1 / weight
+    return greater / n, (greater + equal) / n
+
+
+def inside(ranks, n_cells):
+    """Parts of the ranks between two that are in each of some equal cells."""
+    first, last = ranks
+    edges = [(max(first, cell / n_cells), min(last, (cell + 1) / n_cells)) for cell in range(n_cells)]
+    return [max(end - begin, 0) / (last - first) for begin, end in edges]
+
+
+def rank_wealth(reference, values, weight):
     """Bets that ranks of values, each counted 1 / weight times, among all before fall where they fell."""
-    factors, ranks = [], []
-    for i, (value, chance) in enumerate(zip(values, chances, strict=True)):
-        known = [*reference, *values[:i]]
-        greater, equal = sum(other > value for other in known), sum(other == value for other in known)
-        rank = (greater + chance * (equal + 1 / weight)) / (len(known) + 1 / weight)
+    ranks = [ranks_of(value, [*reference, *values[:i]], weight) for i, value in enumerate(values)]
+    factors = []
+    for i in range(len(values)):
         past = [weight * 0.99 ** (i - 1 - j) for j in range(i)]
         ways = []
         for n_cells in (8, 4):
-            same = [int(n_cells * other) == int(n_cells * rank) for other in ranks]
-            before = sum(count for count, is_same in zip(past, same, strict=True) if is_same)
-            ways.append((n_cells * (before + 0.5) / (sum(past) + n_cells / 2)) ** weight)
+            earlier = [inside(each, n_cells) for each in ranks[:i]]
+            before = [sum(c * parts[k] for c, parts in zip(past, earlier, strict=True)) for k in range(n_cells)]
+            bets = [n_cells * (count + 0.5) / (sum(past) + n_cells / 2) for count in before]
+            mean = sum(bet * there for bet, there in zip(bets, inside(ranks[i], n_cells), strict=True))
+            ways.append(mean**weight)
         factors.append(ways)
-        ranks.append(rank)
     return wealth(factors)
 
 
-def error_wealth(reference, errors, chances, weight):
+def error_wealth(reference, errors, weight):
     """Bets on low ranks of errors among all before them, the worst first, an error counted 1 / weight times."""
     factors = []
-    for i, (error, chance) in enumerate(zip(errors, chances, strict=True)):
-        known = reference + errors[:i]
-        n_greater, n_equal = sum(other > error for other in known), known.count(error) + 1 / weight
-        rank = (n_greater + chance * n_equal) / (len(known) + 1 / weight)
-        factors.append([(power * max(rank, 1e-9) ** (power - 1)) ** weight for power in POWERS])
+    for i, error in enumerate(errors):
+        first, last = ranks_of(error, reference + errors[:i], weight)
+        factors.append([((sqrt(last) - sqrt(first)) / (last - first)) ** weight])
     return wealth(factors)
 
 

@@ -32,6 +32,10 @@ def test_levels_of_pairs_that_share_nodes_count_less_than_what_each_pair_has_of_
     assert 1 / 8 <= kin.weight(streams.names, levels) <= 1 / 5  # six pairs at a time
     assert kin.weight(streams.names, rng.normal(size=len(streams))) >= 5 / 8
     assert kin.weight(streams.names, np.ones(len(streams))) == 1.0
+    of_few = np.where(rng.random(len(streams)) < 0.6, np.nan, levels)
+    assert kin.weight(streams.names, of_few) <= 1 / 2  # what is missing has no level
+    assert kin.weight(streams.names, np.where(levels < 0, np.nan, 1.0)) <= 1 / 4  # what is missing tells the level
+    assert kin.weight(streams.names, np.where(abs(levels) < 0.7, levels, -levels)) <= 1 / 4
     other, of_times = streams.names[::-1], levels[::-1]
     assert kin.weight(other, of_times) == kin.weight(streams.names, levels)
     assert kin.weight([], []) == kin.weight(["another"], [1.0]) == 1.0

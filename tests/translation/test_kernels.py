@@ -15,7 +15,6 @@ from feature_extractors.catalogue import KINDS
 from streamfs import Engine
 from streamfs.classifiers import _calibration, _kernel_density, _lazy, _neighbours
 from streamfs.classifiers._extra_trees import WeightedRows, grow
-from streamfs.classifiers._splitmix import STEP
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.records import clock_record
@@ -223,10 +222,10 @@ def test_probabilities_are_the_same(seed):
     def bets():
         draw = np.random.default_rng(seed)
         reference, seen, n = draw.integers(0, 9, (3, 4)), np.zeros((3, 4), np.int64), np.zeros(3, np.int64)
-        cells, wealths, generator = np.zeros((3, N_CELLS)), np.zeros((3, N_WAYS)), np.array([STEP])
+        cells, wealths = np.zeros((3, N_CELLS)), np.zeros((3, N_WAYS))
         held = reference, reference.sum(axis=1), draw.integers(1, 9, 3), seen, n, cells, wealths
-        highest = [bet_on_ranks(*held, draw.integers(-1, 4, 3), generator) for _ in range(9)]
-        return bits(np.array(highest), cells, wealths, generator)
+        highest = [bet_on_ranks(*held, draw.integers(-1, 4, 3)) for _ in range(9)]
+        return bits(np.array(highest), cells, wealths)
 
     for work in (calibrated, densities, bets):
         assert all_equal(in_each(work))
