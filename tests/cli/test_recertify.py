@@ -44,6 +44,10 @@ def test_it_is_refused_with_the_figures(folder):
     assert "cannot be promised" in str(result.exception)
     assert "thresholds on the test streams" in result.output
     assert "of 20 streams 8 are left for the test" in str(recertify(folder, "few.csv").exception)
+    (folder / "days.csv").write_text("stream,group\n" + "".join(f"stream-{i},day {i // 30}\n" for i in range(120)))
+    assert "there are 4 groups, expected at least 10" in str(
+        recertify(folder, "there.csv", "--groups", str(folder / "days.csv")).exception
+    )
     assert not (folder / "new.streamfs").exists()
 
 

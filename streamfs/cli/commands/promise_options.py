@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streamfs.cli.parameters import LAZY, NEW_FILE, PICTURE, POSITIVE, SHARE, TABLE, protect_inputs
+from streamfs.cli.parameters import GROUPS, LAZY, NEW_FILE, PICTURE, POSITIVE, SHARE, TABLE, protect_inputs
 
 if TYPE_CHECKING:
     from feature_extractors.base import Feature
@@ -29,12 +29,7 @@ OPTIONS = (
         help="With --promise: also promise the accuracy of each class, of streams labelled so or that are so.",
     ),
     click.option("--risk", type=SHARE, help="Probability that a promise or a bound fails; by default 0.05."),
-    click.option(
-        "--groups",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="CSV",
-        help="Rows of stream,group. Streams of one group, such as a room, are all either trained or tested on.",
-    ),
+    GROUPS,
     click.option(
         "--strategy",
         type=click.Choice(["floating", "exhaustive"]),

@@ -7,7 +7,7 @@ import click
 
 from streamfs.base.progress import step
 from streamfs.cli import parameters
-from streamfs.cli.parameters import JSON, MODEL, NEW_FILE, SEED, SHARE, TRUST, example_text
+from streamfs.cli.parameters import GROUPS, JSON, MODEL, NEW_FILE, SEED, SHARE, TRUST, example_text
 from streamfs.cli.recordings import Recordings, recordings
 
 
@@ -15,6 +15,7 @@ from streamfs.cli.recordings import Recordings, recordings
     epilog=example_text(
         "streamfs recertify pairs.streamfs labelled.csv -o here.streamfs",
         "streamfs recertify pairs.streamfs labelled.csv -o b.streamfs --promise 0.8",
+        "streamfs recertify pairs.streamfs labelled.csv -o b.streamfs --groups rooms.csv",
     )
 )
 @MODEL
@@ -23,6 +24,7 @@ from streamfs.cli.recordings import Recordings, recordings
 @click.option("--promise", type=SHARE, metavar="ACCURACY", help="By default what was promised so far.")
 @click.option("--completeness", type=SHARE, help="With --promise: also promise this share of the streams a label.")
 @click.option("--risk", type=SHARE, help="Probability that it fails; by default as so far; with --promise 0.05.")
+@GROUPS
 @click.option("--no-retrain", is_flag=True, help="Never fit the classifier anew.")
 @SEED
 @TRUST
@@ -34,6 +36,7 @@ def recertify(
     promise: float | None,
     completeness: float | None,
     risk: float | None,
+    groups: Path | None,
     no_retrain: bool,
     seed: int,
     trust: bool,
@@ -45,13 +48,14 @@ def recertify(
     threshold may keep the promise here; if none does, the classifier is fitted to them anew, with some or all of
     its features. The other two fifths test it. The model file keeps the previous promise apart.
     """
-    parameters.protect_inputs({"MODEL": model, **streams.inputs}, {"--out": out})
+    parameters.protect_inputs({"MODEL": model, **streams.inputs, "--groups": groups}, {"--out": out})
     if promise is None and completeness is not None:
         raise click.UsageError("--completeness needs --promise")
     from streamfs.cli import console
     from streamfs.cli.commands import promise_text
     from streamfs.procedure.procedure import Procedure
     from streamfs.training.promises import Promise, PromiseError
+    from streamfs.training.promises.groups import read_groups
     from streamfs.training.promises.recertified import promise_of, streams_needed
     from streamfs.training.promises.recertified import recertify as recertified
 
@@ -67,8 +71,11 @@ def recertify(
     with console.progress() as report:
         with step(report, "reading the streams"):
             recorded = streams.read(procedure.period)
+        group_of = None if groups is None else read_groups(groups, recorded)
         try:
-            new = recertified(procedure, recorded, asked, retrain=not no_retrain, seed=seed, progress=report)
+            new = recertified(
+                procedure, recorded, asked, retrain=not no_retrain, groups=group_of, seed=seed, progress=report
+            )
         except PromiseError as error:
             promise_text.print_refusal(error, as_json=as_json)
             raise
