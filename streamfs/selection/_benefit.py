@@ -3,8 +3,13 @@
 from math import log
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from feature_extractors.base import Array
 from streamfs.base._compiled import kernel
+
+Integers = npt.NDArray[np.int64]
 
 
 class Estimate(NamedTuple):

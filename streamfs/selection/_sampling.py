@@ -6,8 +6,7 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.base._compiled import kernel
-from streamfs.data.streams import Integers
-from streamfs.selection._benefit import Estimate, all_benefits, count_value, joint_benefits, right_share
+from streamfs.selection._benefit import Estimate, Integers, all_benefits, count_value, joint_benefits, right_share
 
 NOBODY = -1
 """No instance is left."""
@@ -59,7 +58,7 @@ def enter(pools: Pools, region: int, benefit: float) -> None:
     place = len(tournament) // 2 + region
     tournament[place] = benefit if pools.next_member[region] < pools.ends[region] else _EXHAUSTED
     while place > 1:
-        place //= 2
+        place = place // 2
         tournament[place] = max(tournament[2 * place], tournament[2 * place + 1])
 
 

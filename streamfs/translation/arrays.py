@@ -53,8 +53,11 @@ class ArrayExpressions(Expressions):
         match place:
             case ast.Tuple(elts=[row, ast.Slice() as part]):
                 return self._within(node, self._row(array, row), part)
-            case ast.Tuple(elts=[row, column]) if kind.n_dimensions == 2:
-                at = f"{self._index(row, array)} * {array.extents[1]} + {self._index(column, array, 1)}"
+            case ast.Tuple(elts=[first, *others]) if kind.n_dimensions == 1 + len(others):
+                at = self._index(first, array)
+                for axis, each in enumerate(others, 1):
+                    at = f"({at})" if axis > 1 else at
+                    at = f"{at} * {array.extents[axis]} + {self._index(each, array, axis)}"
                 return Typed(f"{array.text}[{at}]", kind.item)
             case ast.Slice(lower=lower, upper=upper, step=None):
                 return self._slice(array, lower, upper)

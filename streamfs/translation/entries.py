@@ -23,11 +23,13 @@ from streamfs.classifiers import (
     _neighbours,
     _prune,
     _split,
+    _tied,
 )
 from streamfs.engine import _arena, _ticks
 from streamfs.gateway.core import _duplicates, _grid, _node_time, _samples, _thinned, _waiting
 from streamfs.procedure import _rank_bets
 from streamfs.relief import _field, _kernels, _probe_search, _search, _sieve
+from streamfs.selection import _benefit, _query_sensitive, _sampling
 from streamfs.translation.precision import DOUBLE
 from streamfs.translation.unit import Unit
 from streamfs.translation.values import REAL, SINGLE, TRUTH, WHOLE, Array, Together, Value, array_of
@@ -139,7 +141,11 @@ def _of_classifiers(unit: KernelUnit) -> Iterator[KernelEntry]:
     yield KernelEntry(_neighbours.find_nearest, (rows, scales, rows, WHOLE, row, rows, unit.array(I8, 2)))
     stored = Together((rows, row, row, row, unit.array(FLAG)), _lazy.Stored._fields)
     asked = unit.array(FLAG, 2)
-    yield KernelEntry(_lazy.vote, (stored, numbers, rows, asked, numbers, row, numbers, rows))
+    for vote in (_lazy.vote, _tied.vote_with_ties):
+        yield KernelEntry(vote, (stored, numbers, rows, asked, numbers, row, numbers, rows))
+    yield KernelEntry(_tied.count_tied, (rows, scales, rows, WHOLE, row, row, numbers, rows))
+    yield KernelEntry(_query_sensitive.nearest_others, (stored, numbers, numbers, numbers))
+    yield KernelEntry(_query_sensitive.update_thresholds, (stored, numbers, numbers, row, REAL, row))
     of_class = rows, unit.array(FLAG), row, row, row, row
     yield KernelEntry(_kernel_density._add_log_sums, (*of_class, rows, row, row))  # noqa: SLF001 - a kernel
     counts, count = unit.array(I8, 2), unit.array(I8)
@@ -173,6 +179,7 @@ def _of_training(unit: KernelUnit) -> Iterator[KernelEntry]:
     generator, nodes = unit.arrays(U8, _extra_trees.GROWN)
     yield from _of_relief(unit)
     yield from _of_trees(unit)
+    yield from _of_sampling(unit)
     yield KernelEntry(_extra_trees.fill_tree, (rows, scratch, numbers, generator, nodes, columns))
 
 
@@ -209,3 +216,17 @@ def _of_trees(unit: KernelUnit) -> Iterator[KernelEntry]:
     yield KernelEntry(_grow.begin, (table, growth))
     yield KernelEntry(_grow.grow_on, (table, growth, scratch, branches))
     yield KernelEntry(_prune.cut_back, (nodes, rows, REAL, REAL, row, row))
+
+
+def _of_sampling(unit: KernelUnit) -> Iterator[KernelEntry]:
+    cubes, rows, row, numbers = unit.array(F8, 3), unit.array(F8, 2), unit.array(F8), unit.array(I8)
+    known = Together((cubes, rows, rows, REAL, rows), _benefit.Estimate._fields)
+    pools = Together((numbers, numbers, numbers, numbers, rows, row), _sampling.Pools._fields)
+    yield KernelEntry(_benefit.count_value, (known, WHOLE, WHOLE, WHOLE, REAL))
+    yield KernelEntry(_benefit.all_benefits, (known, rows))
+    yield KernelEntry(_sampling.lay_out, (numbers,) * 4)
+    yield KernelEntry(_sampling.open_pools, (known, pools))
+    yield KernelEntry(_sampling.draw, (pools,))
+    yield KernelEntry(_sampling.renew, (known, pools, WHOLE))
+    yield KernelEntry(_sampling.count_and_update, (known, pools, WHOLE, WHOLE))
+    yield KernelEntry(_sampling.sample, (known, pools, numbers, TRUTH, numbers, cubes, numbers, row))

@@ -257,9 +257,10 @@ class Expressions:
             return Typed(str(int(settled)), TRUTH)
         left, parts = self._expression(node.left), []
         for op, comparator in zip(node.ops, node.comparators, strict=True):
-            if isinstance(op, ast.NotIn) and isinstance(comparator, ast.Tuple):
+            if isinstance(op, ast.In | ast.NotIn) and isinstance(comparator, ast.Tuple):
                 values = [self._expression(value).text for value in comparator.elts]
-                parts.append("!(" + " || ".join(f"{left.text} == {value}" for value in values) + ")")
+                sign = "!" * isinstance(op, ast.NotIn)
+                parts.append(f"{sign}(" + " || ".join(f"{left.text} == {value}" for value in values) + ")")
                 continue
             if type(op) not in COMPARED:
                 raise self._refuse(node)

@@ -122,15 +122,15 @@ ROOMS = {
         ("engine", "procedure", "classifiers", "costs", "data", "base", "feature_extractors"),
         ("matplotlib", "paho", "polars", "socket", "sqlite3"),
     ),
+    "translation": Room(
+        "steps, classifiers and stopping rules in C for nodes, and the kernels that serve as an extension module",
+        ("gateway.core", "engine", "procedure", "selection", "relief", "classifiers", "feature_extractors"),
+        (*WORLD, *LEARNING),
+    ),
     "selection": Room(
         "which features are worth having",
         ("relief", "classifiers", "costs", "data", "base", "feature_extractors"),
         ("matplotlib", "paho", "polars", "socket", "sqlite3"),
-    ),
-    "translation": Room(
-        "steps, classifiers and stopping rules in C for nodes, and the kernels that serve as an extension module",
-        ("gateway.core", "engine", "procedure", "relief", "classifiers", "feature_extractors"),
-        (*WORLD, *LEARNING),
     ),
     "gateway": Room(
         "many streams over MQTT: the loop",

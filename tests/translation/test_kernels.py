@@ -13,7 +13,7 @@ import feature_extractors as fx
 from feature_extractors._compiled import in_c
 from feature_extractors.catalogue import KINDS
 from streamfs import Engine
-from streamfs.classifiers import _calibration, _kernel_density, _lazy, _neighbours
+from streamfs.classifiers import _calibration, _kernel_density, _lazy, _neighbours, _tied
 from streamfs.classifiers._extra_trees import WeightedRows, grow
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.gateway.core.bindings import Bindings
@@ -22,6 +22,9 @@ from streamfs.procedure._rank_bets import N_CELLS, N_WAYS, bet_on_ranks
 from streamfs.relief.measure import measure
 from streamfs.relief.neighbours import relieff_voting
 from streamfs.relief.rows import make_rows
+from streamfs.selection import _query_sensitive
+from streamfs.selection.candidate import sample_by, sample_recorded
+from streamfs.selection.regions import make_regions
 
 pytestmark = pytest.mark.skipif(in_c() is None, reason="there is no extension module of these kernels")
 
@@ -156,11 +159,14 @@ def test_neighbours_are_the_same(seed):
 
     def votes():
         stored = _lazy.Stored(table, *scales)
-        asked, result = np.random.default_rng(seed).random((4, 3)) < 0.7, np.zeros((4, 2))
-        classes = np.arange(30) % 2
+        asked, result, tied = np.random.default_rng(seed).random((4, 3)) < 0.7, np.zeros((4, 2)), np.zeros((4, 2))
+        classes, nearest, thresholds = np.arange(30) % 2, np.zeros(30, np.int64), np.ones(3)
         room = np.zeros(3, np.int64), np.zeros(5), np.zeros(5, np.int64)
         _lazy.vote(stored, classes, queries, asked, *room, result)
-        return bits(result)
+        _tied.vote_with_ties(stored, classes, queries, asked, *room, tied)
+        _query_sensitive.nearest_others(stored, classes, np.arange(3), nearest)
+        _query_sensitive.update_thresholds(stored, classes, nearest, np.full(3, 0.3), 0.1, thresholds)
+        return bits(result, tied, nearest, thresholds)
 
     def weights():
         draw = np.random.default_rng(seed)
@@ -170,7 +176,16 @@ def test_neighbours_are_the_same(seed):
         probes = measure(table_of(draw, 60, 7), np.zeros(7, bool), None)
         return bits(rows.weights([20, 60]), rows.mean_gains(most, [60]), rows.probe_weights(probes))
 
-    for work in (nearest, votes, weights):
+    def samples():
+        draw = np.random.default_rng(seed)
+        labels, joint, values = (draw.integers(0, 3, 40) for _ in range(3))
+        regions = make_regions(labels, joint[:, np.newaxis])
+        truth, order = draw.dirichlet(np.ones(3), (3, 3)), draw.permutation(40)
+        found, errors = sample_recorded(regions, values, truth, order, 30, is_active=seed % 2 == 0)
+        again = sample_by(regions, 3, values.tolist().__getitem__, order, 30, is_active=seed % 2 == 0)
+        return bits(found.drawn, errors, found.known.counts, again.drawn)
+
+    for work in (nearest, votes, weights, samples):
         assert all_equal(in_each(work))
 
 
