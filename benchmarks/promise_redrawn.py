@@ -75,21 +75,14 @@ class Frozen(NamedTuple):
     thresholds: Array
 
 
-def redrawn(tried: Sequence[Frozen], promise: Promise, n_test: int) -> Row:
-    """Return how often a procedure is certified on tests drawn anew, and its mean cost on all streams where it is.
-
-    Several are tested in turn, as `certify_in_turn` does.
-    """
-    random, wholes = np.random.default_rng(SEED), [curve_of(frozen.followed) for frozen in tried]
-    shared = replace(promise, risk=promise.risk / len(tried))
-    points = []
+def redrawn(tried: Frozen, promise: Promise, n_test: int) -> Row:
+    """Return how often a procedure is certified on tests drawn anew, and its mean cost on all streams where it is."""
+    random, whole, points = np.random.default_rng(SEED), curve_of(tried.followed), []
     for _ in range(N_DRAWS):
-        drawn = random.choice(wholes[0].n_streams, n_test, replace=False)
-        for frozen, whole in zip(tried, wholes, strict=True):
-            found = certify(curve_of(frozen.followed.take(drawn)), shared, frozen.thresholds)
-            if found is not None:
-                points.append(whole.at_threshold(found.point.threshold))
-                break
+        drawn = random.choice(whole.n_streams, n_test, replace=False)
+        found = certify(curve_of(tried.followed.take(drawn)), promise, tried.thresholds)
+        if found is not None:
+            points.append(whole.at_threshold(found.point.threshold))
     kept = [p.accuracy >= promise.accuracy and p.completeness >= (promise.completeness or 0.0) for p in points]
     cost = float(np.mean([point.cost for point in points])) if points else inf
     return {"certified": len(points) / N_DRAWS, "kept": float(np.mean(kept)) if kept else nan, "cost": cost}
@@ -102,7 +95,7 @@ def rows_of(problem: PromiseProblem, unseen: StreamSet, promises: Sequence[Promi
     for promise in promises:
         scorer = trainer.scorer(promise, curves=curves)
         trainer.search(scorer)
-        at_once, *surest = trainer.fit_best_and_surest(scorer)
+        at_once = trainer.fit_best(scorer)
         opening, later = fitted_later(trainer, scorer, at_once)
         columns = trainer.fit(problem.candidates.plain[-1], promise)
         models = {
@@ -113,16 +106,19 @@ def rows_of(problem: PromiseProblem, unseen: StreamSet, promises: Sequence[Promi
         }
         for way, model in models.items():
             maker = opening if way in {OURS, FLAT} else trainer
-            others = [(trainer, trainer.tuned(other, promise)) for other in surest if way == OURS]
-            tried = [frozen(each, fitted, unseen, promise) for each, fitted in ((maker, model), *others)]
             chance = evaluate_subset(model.held_out, promise, n_test).chance
-            yield {"promised": promise.accuracy, "way": way, "chance": chance, **redrawn(tried, promise, n_test)}
+            yield {
+                "promised": promise.accuracy,
+                "way": way,
+                "chance": chance,
+                **redrawn(frozen(maker, model, unseen, promise), promise, n_test),
+            }
         scores = [evaluate_subset(curve, promise, n_test) for curve, _ in prefixes]
         best = max(range(len(scores)), key=lambda place: scores[place].score)
         curve, followed = prefixes[best]
         prefix = Frozen(followed, walk(curve, promise, n_test).thresholds)
         told = {"promised": promise.accuracy, "way": PREFIX, "chance": scores[best].chance}
-        yield {**told, **redrawn([prefix], promise, n_test)}
+        yield {**told, **redrawn(prefix, promise, n_test)}
 
 
 def frozen(trainer: PromiseTrainer, model: FittedModel, unseen: StreamSet, promise: Promise) -> Frozen:

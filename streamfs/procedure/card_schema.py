@@ -97,7 +97,6 @@ class _Measured(TypedDict):
     p_accuracy: NotRequired[float | None]
     p_completeness: NotRequired[float | None]
     subsets: NotRequired[float | None]
-    models_tested: NotRequired[int | None]
     all_features_cost: NotRequired[float | None]
     start: NotRequired[int | None]
     patience: NotRequired[int | None]

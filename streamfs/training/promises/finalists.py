@@ -16,7 +16,7 @@ N_FINALISTS = 3
 N_FOR_ALL = 2
 """Of what is tried with the first learner, how much is tried with the others."""
 
-DOUBT_OF_FOUND = 1.25
+DOUBT_OF_FOUND = 0.5
 """Standard errors by which the shares of subsets that a search has found are taken to be less than they seem."""
 
 DOUBT_OF_PLAIN = 0.0
@@ -33,14 +33,12 @@ Way = tuple[Subset, int, float]
 class Finalist(NamedTuple):
     """A subset with a learner that decides from a tick on, its score, and the held-out streams as it saw them.
 
-    It is `doubted` more if a search has found the subset: the best of many on some streams is so by luck, too. The
-    confidence is calibrated, and compares with the threshold of tick 1 if thresholds are `falling`.
+    Their confidence is calibrated, and compares with the threshold of tick 1 if thresholds are `falling`.
     """
 
     way: Way
     learner: str
     score: SubsetScore
-    doubted: SubsetScore
     followed: Followed
     calibration: Calibration
     falling: Falling | None

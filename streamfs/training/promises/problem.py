@@ -45,7 +45,7 @@ from streamfs.training.promises.held_out import HeldOut
 from streamfs.training.promises.openings import fitted_later
 from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.proposals import propose
-from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer, certify_in_turn
+from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
 from streamfs.training.promises.search_log import SearchLog
 from streamfs.training.promises.split import TrainTestSplit
 from streamfs.training.promises.subset_score import SubsetScore, evaluate_subset
@@ -215,17 +215,16 @@ class PromiseProblem:
         scorer = trainer.scorer(self.promise, settings.seconds, log, progress=progress)
         trainer.search(scorer, settings.strategy)
         with step(progress, "building the classifier"):
-            best, *others = trainer.fit_best_and_surest(scorer)
-        surest = [(trainer, trainer.tuned(model, self.promise)) for model in others]
+            best = trainer.fit_best(scorer)
         if self.pricing.sends is None and not settings.as_offered and settings.strategy == "floating":
             with step(progress, "searching when channels open"):
                 trainer, best = fitted_later(trainer, scorer, best)
-        return Found(self, trainer, scorer, trainer.tuned(best, self.promise), tuple(surest))
+        return Found(self, trainer, scorer, trainer.tuned(best, self.promise))
 
     def certified(self, found: "Found", about: dict[str, Any]) -> Procedure:
         """Test what was found, and return it as a procedure with its evidence."""
-        scorer, tried = found.scorer, ((found.trainer, found.model), *found.surest)
-        trainer, model, certificate = certify_in_turn(tried, self.promise)
+        _, trainer, scorer, model = found
+        certificate = trainer.certify(model, self.promise)
         everything = scorer.scores.get(tuple(sorted(self.candidates.proposed)))
         evidence = {
             **certificate.to_json(self.streams.classes),
@@ -233,7 +232,6 @@ class PromiseProblem:
             **self._worst_group(trainer, model, certificate),
             "searched_on": len(self.split.train),
             "copies": self.split.n_copies,
-            "models_tested": len(tried),
             "subsets": len(scorer.scores),
             "all_features_cost": everything.cost if everything is not None and everything.is_likely else None,
         }
@@ -341,13 +339,12 @@ def trainer_of(
 
 
 class Found(NamedTuple):
-    """The best model of a problem, and what it was found with; beside it a surer one, with its trainer, if any."""
+    """The best model of a problem, and what it was found with."""
 
     problem: PromiseProblem
     trainer: PromiseTrainer
     scorer: SubsetScorer
     model: FittedModel
-    surest: tuple[tuple[PromiseTrainer, FittedModel], ...] = ()
 
     def score(self) -> float:
         """Return how good the model is on held-out streams, as subsets are scored."""
@@ -358,7 +355,7 @@ class Found(NamedTuple):
 
         Its decisions are the same, but for training streams, by which this is settled, they come early.
         """
-        split = self._replace(problem=problem, trainer=replace(self.trainer, pricing=problem.pricing), surest=())
+        split = self._replace(problem=problem, trainer=replace(self.trainer, pricing=problem.pricing))
         try:
             require_one_node(channels_of(self.model.features))
             paid = [

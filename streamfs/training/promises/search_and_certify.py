@@ -1,7 +1,6 @@
 """Search features, fit the classifier, and certify its threshold."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -40,7 +39,7 @@ from streamfs.training.promises.held_out import Curves, HeldOut, accuracy_where,
 from streamfs.training.promises.policies import opens_at_once
 from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.quantity_moves import QuantityMoves
-from streamfs.training.promises.refusal import PromiseError, refusal, too_dear
+from streamfs.training.promises.refusal import refusal, too_dear
 from streamfs.training.promises.search_log import SearchLog
 from streamfs.training.promises.split import TrainTestSplit
 from streamfs.training.promises.subset_score import (
@@ -184,11 +183,7 @@ class PromiseTrainer:
         return self._fitted(max(self._tried([(subset, start, DOUBT)], promise), key=_score))
 
     def fit_best(self, scorer: SubsetScorer) -> FittedModel:
-        """Fit the best of what a search has scored with the best learner, from its tick or the first one on."""
-        return self.fit_best_and_surest(scorer)[0]
-
-    def fit_best_and_surest(self, scorer: SubsetScorer) -> tuple[FittedModel, ...]:
-        """Fit the best, and what is best if luck is doubted, if that is another and dearer; or the latter alone.
+        """Fit the best of what a search has scored with the best learner, from its tick or the first one on.
 
         All features, and all columns as they were recorded, may also wait until the last of the ticks.
         """
@@ -200,19 +195,13 @@ class PromiseTrainer:
             ways |= dict.fromkeys(
                 (each.subset, at, DOUBT_OF_PLAIN if is_plain else DOUBT_OF_FOUND) for at in starts
             )
-        tried = self._tried(ways, scorer.promise)
-        best, surest = max(tried, key=_score), max(tried, key=_doubted)
-        chosen = (
-            (best,) if best is surest else (best, surest) if best.score.cost < surest.score.cost else (surest,)
-        )
-        return tuple(map(self._fitted, chosen))
+        return self._fitted(max(self._tried(ways, scorer.promise), key=_score))
 
     def _tried(self, ways: Iterable[Way], promise: Promise) -> list[Finalist]:
         """Follow held-out streams by some ways with the first learner, and by the leading ones with the others."""
         first, *others = self.learners
         tried = [self._followed(way, first, promise) for way in ways]
         leading = sorted(tried, key=_score)[-N_FOR_ALL:]
-        leading += [each for each in [max(tried, key=_doubted)] if each not in leading]
         for name in others:
             if name != BOOSTING or max(tried, key=_score).score.chance < SURE:
                 tried += [self._followed(each.way, name, promise) for each in leading]
@@ -232,17 +221,15 @@ class PromiseTrainer:
         falling = cheapest_fall(said, promise, n_test, self.max_cost, self.time_limit, self.falls)
         if falling is not None:
             said = said.flattened(falling)
-        curve = curve_of(said)
-        score, doubted = (
-            evaluate_subset(curve, promise, n_test, subset, self.max_cost, errors) for errors in (DOUBT, doubt)
-        )
-        return Finalist(way, learner, score, doubted, said, calibration, falling)
+        score = evaluate_subset(curve_of(said), promise, n_test, subset, self.max_cost, doubt)
+        return Finalist(way, learner, score, said, calibration, falling)
 
     def _fitted(self, best: Finalist) -> FittedModel:
         subset, start, _ = best.way
         features = [self.candidates.features[i] for i in (*self.candidates.free, *subset)]
         first = next((place for place, feature in enumerate(features) if opens_at_once(feature)), -1)
-        kept = -1 if all(map(opens_at_once, features)) else first  # an episode needs a channel to open
+        is_later = any(feature.columns and not opens_at_once(feature) for feature in features)
+        kept = first if is_later else -1  # an episode needs a channel to open
         tested, fitted, _ = fit_until_all_tested(
             self._learner(best.learner, start), self.split.train, features, self.pricing.max_silence, kept
         )
@@ -327,26 +314,3 @@ class PromiseTrainer:
 
 def _score(finalist: Finalist) -> float:
     return finalist.score.score
-
-
-def _doubted(finalist: Finalist) -> float:
-    return finalist.doubted.score
-
-
-def certify_in_turn(
-    tried: Sequence[tuple[PromiseTrainer, FittedModel]], promise: Promise
-) -> tuple[PromiseTrainer, FittedModel, Certificate]:
-    """Certify the first of some models that passes, each tested at an equal share of the risk.
-
-    The models are settled before the test, so that the probability that any is certified that does not keep its
-    promise is at most the sum of the shares, as Bonferroni has it. If the test has too few streams for a share, or
-    there is one model only, the last is tested at the whole risk. Raise its `PromiseError` if none passes.
-    """
-    shared = replace(promise, risk=promise.risk / len(tried))
-    if len(tried[-1][0].split.test) < shared.fewest_streams:
-        tried, shared = tried[-1:], promise
-    *others, (trainer, model) = tried
-    for bold, fitted in others:
-        with suppress(PromiseError):
-            return bold, fitted, replace(bold.certify(fitted, shared), promise=promise)
-    return trainer, model, replace(trainer.certify(model, shared), promise=promise)
