@@ -1,4 +1,4 @@
-"""What all tests share: no deadlines, one thread, no screen, interrupts, a broker, and scripts that refuse."""
+"""What tests share: no deadlines, one thread, no screen, interrupts, memory, a broker, scripts that refuse."""
 
 import os
 import runpy
@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from helpers.authority import Authority
@@ -33,6 +34,14 @@ def broker() -> Iterator[Broker]:
         pytest.skip("mosquitto not found: install it to run the MQTT tests")
     with Broker() as running:
         yield running
+
+
+@pytest.fixture
+def memory() -> Iterator[Path]:
+    """Make a folder that no disk has to write, and whose files have inodes of their own, if there is one."""
+    kept = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
+    with TemporaryDirectory(dir=kept if kept.is_dir() else None) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture
