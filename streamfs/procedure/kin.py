@@ -63,8 +63,14 @@ class Kin:
         self._relations, self._n_streams = relations, n_streams
 
     @classmethod
-    def of(cls, streams: "StreamSet", groups: npt.NDArray[np.generic] | None = None) -> Self:
-        """Find the relations of streams; those of a group, such as a room, are related, too."""
+    def of(
+        cls, streams: "StreamSet", groups: npt.NDArray[np.generic] | None = None, n_recorded: int | None = None
+    ) -> Self:
+        """Find the relations of streams; those of a group, such as a room, are related, too.
+
+        Streams without groups may be drawn from `n_recorded`, which have as many more relations; all streams of a
+        group are among those drawn.
+        """
         n = len(streams)
         drawn = np.sort(np.random.default_rng(0).permutation(n)[:MOST_STREAMS])
         columns = [_columns(streams.values[i]) for i in drawn.tolist()]
@@ -79,7 +85,8 @@ class Kin:
         relations = [share, with_a_third]
         if groups is not None:
             relations.append(groups[drawn, np.newaxis] == groups[drawn])
-        return cls([streams.names[i] for i in drawn.tolist()], relations, n)
+        n_related = n_recorded if n_recorded is not None and groups is None else n
+        return cls([streams.names[i] for i in drawn.tolist()], relations, n_related)
 
     def weight(self, names: Sequence[str], values: npt.ArrayLike) -> float:
         """Return what a value of a stream counts, in eighths: 1 / m if m tell as much as one of unrelated streams.

@@ -71,13 +71,21 @@ def with_card(
     if measured_on is not None:
         about["other_thresholds"] = other_thresholds(follow_priced(procedure, measured_on, pricing))
     if measured_on is not None and "promise" in about:
-        about["reference"] = reference_on(procedure, measured_on, groups)
+        about["reference"] = reference_on(procedure, measured_on, groups, len(streams))
     return replace(procedure, about=about)
 
 
 def reference_on(
-    procedure: Procedure, streams: StreamSet, groups: npt.NDArray[np.generic] | None = None
+    procedure: Procedure,
+    streams: StreamSet,
+    groups: npt.NDArray[np.generic] | None = None,
+    n_recorded: int | None = None,
 ) -> dict[str, Any]:
-    """Return what the decisions on labelled streams look like, and their errors, as plain JSON."""
+    """Return what the decisions on labelled streams look like, and their errors, as plain JSON.
+
+    The streams are some of `n_recorded` that were recorded together; see `Kin.of`.
+    """
     truth = dict(zip(streams.names, map(str, streams.labels), strict=True))
-    return reference_of(procedure, replay_with_values(procedure, streams), truth, Kin.of(streams, groups))
+    return reference_of(
+        procedure, replay_with_values(procedure, streams), truth, Kin.of(streams, groups, n_recorded)
+    )

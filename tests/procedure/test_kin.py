@@ -36,6 +36,13 @@ def test_levels_of_pairs_that_share_nodes_count_less_than_what_each_pair_has_of_
     assert kin.weight(streams.names, of_few) <= 1 / 2  # what is missing has no level
     assert kin.weight(streams.names, np.where(levels < 0, np.nan, 1.0)) <= 1 / 4  # what is missing tells the level
     assert kin.weight(streams.names, np.where(abs(levels) < 0.7, levels, -levels)) <= 1 / 4
+    half = streams.take(range(0, len(streams), 2))
+    few, of_all = Kin.of(half), Kin.of(half, None, len(streams))  # three of six pairs at a time are seen
+    assert (
+        of_all.weight(half.names, levels[::2])
+        == kin.weight(streams.names, levels)
+        < few.weight(half.names, levels[::2])
+    )
     other, of_times = streams.names[::-1], levels[::-1]
     assert kin.weight(other, of_times) == kin.weight(streams.names, levels)
     assert kin.weight([], []) == kin.weight(["another"], [1.0]) == 1.0

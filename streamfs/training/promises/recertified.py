@@ -215,7 +215,7 @@ class _Place:
             self.procedure, classifier=model.classifier, confidence=threshold, stopping=stopping, about=dict(about)
         )
         test = self.problem.split.test
-        reference = reference_on(moved, test, self.problem.split.test_groups)
+        reference = reference_on(moved, test, self.problem.split.test_groups, len(self.problem.streams))
         others = other_thresholds(follow_priced(moved, test, self.problem.pricing))
         return replace(moved, about={**about, "reference": reference, "other_thresholds": others})
 
