@@ -53,7 +53,7 @@ from streamfs.training.promises.subset_scorer import SubsetScorer
 
 STRATEGIES = ("floating", "exhaustive")
 
-SCORES_VERSION = 9
+SCORES_VERSION = 10
 """Raised with every change of the scores, so that those of a previous version are not taken for new ones."""
 
 N_SCOUTS = 20
@@ -187,7 +187,7 @@ class PromiseProblem:
         )
         learners = {name: self._learner(name, N_TREES) for name in self.learners}
         max_cost = inf if self.search.max_cost is None else self.search.max_cost
-        starts = starts_of(table, limit)
+        starts = starts_of(table, limit, self.promise.completeness or 0.5)
         return PromiseTrainer(split, candidates, self.pricing, scouted, learners, limit, starts, max_cost)
 
     def procedure(self, about: dict[str, Any], progress: Progress = quiet) -> Procedure:
@@ -311,10 +311,10 @@ class PromiseProblem:
         return own_learner(self.own, LEARNERS, partial(forest_rows, time_limit=self.time_limit))
 
 
-def starts_of(table: FeatureTable, time_limit: int) -> tuple[int, ...]:
-    """Return ticks from which decisions may begin: from 1 to one that half of the streams of each class reach."""
-    medians = (np.median(table.lengths[table.labels == label]) for label in np.unique(table.labels))
-    last = max(1, min(time_limit, int(min(medians))))
+def starts_of(table: FeatureTable, time_limit: int, share: float) -> tuple[int, ...]:
+    """Return ticks from which decisions may begin: from 1 to one that a share of each class's streams reach."""
+    of_classes = (table.lengths[table.labels == label] for label in np.unique(table.labels))
+    last = max(1, min(time_limit, *(int(np.quantile(lengths, 1.0 - share)) for lengths in of_classes)))
     return tuple(position_grid(last, N_STARTS, "geometric").tolist())
 
 

@@ -320,14 +320,16 @@ class TestTheStart:
         for other in (late.with_confidence(late.confidence), late.with_stopping(TickThresholds((3,), (0.9,)))):
             assert "**Nothing is promised of this model.** What follows was certified at" in markdown(other)
 
-    def test_is_at_most_a_tick_that_half_of_the_streams_of_each_class_reach(self, plan):
+    def test_is_at_most_a_tick_that_enough_streams_of_each_class_reach(self, plan):
         table = plan.trainer().scouted.table
-        assert problem.starts_of(table, 10)[0] == 1
-        assert problem.starts_of(table, 10)[-1] == 10
-        assert problem.starts_of(table, 6)[-1] == 6
+        assert problem.starts_of(table, 10, 0.5)[0] == 1
+        assert problem.starts_of(table, 10, 0.5)[-1] == 10
+        assert problem.starts_of(table, 6, 0.5)[-1] == 6
         short = np.where(table.labels == "calm", 3, 10)
-        assert problem.starts_of(replace(table, lengths=short), 10) == (1, 2, 3)
-        assert problem.starts_of(replace(table, lengths=0 * short), 10) == (1,)
+        assert problem.starts_of(replace(table, lengths=short), 10, 0.5) == (1, 2, 3)
+        assert problem.starts_of(replace(table, lengths=0 * short), 10, 0.5) == (1,)
+        some = np.where(np.arange(len(short)) % 7 < 2, 4, 10)
+        assert [problem.starts_of(replace(table, lengths=some), 10, share)[-1] for share in (0.6, 0.8)] == [10, 4]
 
     def test_classifiers_are_fitted_to_the_ticks_from_it_on(self, plan):
         table, seen = plan.trainer().scouted.table, []
