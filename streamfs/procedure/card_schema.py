@@ -282,6 +282,14 @@ def read_sends(about: Mapping[str, Any]) -> str | None:
     return None if found == READINGS else str(found)
 
 
+def read_fingerprints(about: Mapping[str, Any]) -> list[str]:
+    """Return the fingerprints of streams that a model was made from, by its file; none if it keeps none."""
+    found = about.get("fingerprints", [])
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise ModelError(f"the model is damaged: fingerprints is {str(found)[:80]!r}, expected a list of strings")
+    return found
+
+
 def read_promise(promise: Any) -> PromiseFacts | None:
     """Return a model file's promise, validated, or None."""
     return None if promise is None else _read("promise", promise, PromiseFacts)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.costs.pricing import Pricing
+from streamfs.data.fingerprints import fingerprints
 from streamfs.data.streams import StreamSet
 from streamfs.evaluation.evaluation import replay_with_values
 from streamfs.evaluation.model_card import build_card
@@ -22,13 +23,14 @@ from streamfs.training.other_thresholds import follow_priced, other_thresholds
 
 
 def made_with(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, Any]:
-    """Return what every procedure records: versions, seed, number of streams, and the features offered."""
+    """Return what every procedure records: versions, seed, streams and their fingerprints, features offered."""
     return {
         "streamfs": version("streamfs"),
         "numpy": version("numpy"),
         "python": platform.python_version(),
         "seed": seed,
         "streams": len(streams),
+        "fingerprints": fingerprints(streams),
         "offered": offered,
     }
 

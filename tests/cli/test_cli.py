@@ -165,6 +165,14 @@ def test_evaluate_prints_a_table(first_steps):
     assert figures[1] == "40"
 
 
+def test_evaluate_knows_the_streams_of_the_training_again(command, first_steps):
+    assert "evaluate it on others" not in first_steps[1]["evaluate"].err
+    again = command("evaluate", "pairs.streamfs", "pairs.csv").err
+    assert "60 of 60 streams of its training that pairs.streamfs remembers are among these" in again
+    (figures,) = command("evaluate", "pairs.streamfs", "pairs.csv", "--json").rows
+    assert figures["made_from"] == 1.0
+
+
 def test_evaluate_and_replay_agree(command, first_steps):
     (figures,) = command("evaluate", "pairs.streamfs", "new.parquet", "--json").rows
     decisions = first_steps[1]["replay"].rows

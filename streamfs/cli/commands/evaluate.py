@@ -62,11 +62,13 @@ def evaluate(
     A confidence that is not known is a threshold that depends on the tick, or another rule; --sweep tries others.
     A table by class has the streams labelled so and the share of them that is right, and the share of the streams
     that are so that was found. Of a promise it says whether it is kept here, and in what decisions differ from
-    where it was certified.
+    where it was certified. It also says if MODEL was trained on some of the streams.
     """
     parameters.protect_inputs({"MODEL": model, **streams.inputs}, {"--csv": csv_path, "--png": png_path})
     from streamfs.cli import console
+    from streamfs.data.fingerprints import n_known
     from streamfs.evaluation import evaluation
+    from streamfs.procedure.card_schema import read_fingerprints
     from streamfs.procedure.fits import require_columns
     from streamfs.procedure.procedure import Procedure
 
@@ -85,6 +87,8 @@ def evaluate(
             measured = _measured(procedure, recorded, [each.rule for each in evaluations])
         rows = [{**each.summary(), **found} for each, found in zip(evaluations, measured, strict=True)]
         monitor = evaluation.monitored(procedure, recorded)
+        kept = read_fingerprints(procedure.about)
+        n_known_again = n_known(kept, recorded)
         if csv_path:
             evaluation.write_csv(rows, csv_path)
         if png_path:
@@ -94,7 +98,8 @@ def evaluate(
     if as_json:
         promise = {} if monitor is None or sweep else {"promise": monitor.to_json()}
         classes = {} if sweep else {"classes": evaluations[0].by_class()}
-        console.print_json(rows if sweep else rows[0] | classes | promise)
+        known = {} if sweep else {"made_from": n_known_again / max(len(kept), 1)}
+        console.print_json(rows if sweep else rows[0] | classes | promise | known)
     else:
         console.print_table([{name: row[name] for name in row if name not in NOT_IN_TABLE} for row in rows])
         if not sweep:
@@ -102,6 +107,11 @@ def evaluate(
         console.say(f"Paid is in {rows[0]['unit']}.")
         if monitor is not None:
             console.say(_kept(monitor))
+        if n_known_again:
+            console.say(
+                f"{n_known_again} of {len(kept)} streams of its training that {model} remembers are among these, "
+                "on which it looks better than on new ones: evaluate it on others."
+            )
 
 
 def _kept(monitor: "PromiseMonitor") -> str:

@@ -15,7 +15,7 @@ from streamfs.cli.recordings import Recordings, recordings
     epilog=example_text(
         "streamfs recertify pairs.streamfs labelled.csv -o here.streamfs",
         "streamfs recertify pairs.streamfs labelled.csv -o b.streamfs --promise 0.8",
-        "streamfs recertify pairs.streamfs labelled.csv -o b.streamfs --groups rooms.csv",
+        "streamfs recertify pairs.streamfs new.csv -o b.streamfs --groups rooms.csv",
     )
 )
 @MODEL
