@@ -9,6 +9,7 @@ import pytest
 from helpers.procedures import labelled_streams, mean_procedure
 
 from streamfs import StreamSet, train
+from streamfs.data.fingerprints import fingerprints
 from streamfs.errors import DataError
 from streamfs.evaluation.evaluation import evaluate
 from streamfs.evaluation.report.chosen_streams import EACH, choose
@@ -84,6 +85,15 @@ def test_a_report_has_all_sections_and_loads_nothing(measured):
 def test_the_same_seed_gives_the_same_report(procedure, measured):
     again = measure(procedure, labelled_streams(40, seed=1), groups=["hall"] * 30 + ["lab"] * 10, repeats=1)
     assert html(again, "new.csv") == html(measured, "new.csv")
+
+
+def test_a_report_on_the_streams_of_the_training_says_so(procedure, measured):
+    words = "streams of its training that the model remembers are among these"
+    assert words not in html(measured, "new.csv")
+    again = measure(procedure, labelled_streams(80).take(np.arange(20)), repeats=1)
+    kept = set(fingerprints(again.streams)) & set(procedure.about["fingerprints"])
+    assert 0 < len(kept) < 20
+    assert f"{len(kept)} of 64 {words}" in html(again, "old.csv")
 
 
 def test_confusion_counts_each_stream_once(measured):

@@ -7,12 +7,14 @@ from scipy.stats import binomtest
 
 from streamfs.base.charts.paid_unit import PaidUnit
 from streamfs.base.charts.scale import text_of
+from streamfs.data.fingerprints import n_known
 from streamfs.errors import MissingExtraError
 from streamfs.evaluation.report import figures
 from streamfs.evaluation.report.chosen_streams import KINDS
 from streamfs.evaluation.report.measure import MeasuredProcedure
 from streamfs.procedure import card_text, card_words
 from streamfs.procedure.card_html import card_html
+from streamfs.procedure.card_schema import read_fingerprints
 
 try:
     from jinja2 import Environment, PackageLoader
@@ -49,8 +51,11 @@ def _words(measured: MeasuredProcedure, source: str) -> dict[str, Any]:
     evaluation, unit = measured.evaluation, PaidUnit.of([measured.paid], measured.unit)
     labelled = [d.label is not None for d in evaluation.decisions]
     right = [d.label == label for d, label in zip(evaluation.decisions, evaluation.labels, strict=True)]
+    kept = read_fingerprints(measured.procedure.about)
     return {
         "measured": measured,
+        "kept": len(kept),
+        "known": n_known(kept, measured.streams),
         "source": source,
         "facts": measured.facts,
         "when": card_text.when(measured.facts),
