@@ -92,7 +92,8 @@ class Kin:
         """Return what a value of a stream counts, in eighths: 1 / m if m tell as much as one of unrelated streams.
 
         This m is the design effect of a cluster sample, the largest by the relations: how much more the mean of
-        ranks varies than that of independent ones, or the shares of quarters, or of what is missing (Rao, Scott).
+        ranks varies than that of independent ones, and the shares of quarters and of what is missing (Rao, Scott);
+        the mean of both, since each is estimated of few streams.
 
         Parameters
         ----------
@@ -109,20 +110,24 @@ class Kin:
         quarters = np.full(len(rows), N_QUARTERS)  # one more is missing
         quarters[there] = np.minimum((ranks / max(len(ranks), 1) + 0.5) * N_QUARTERS, N_QUARTERS - 1)
         are_in = np.eye(N_QUARTERS + 1)[quarters]
-        of_shares = self._design_effect(rows, are_in - are_in.sum(axis=0) / max(len(rows), 1))
-        most = max(of_shares, self._design_effect(rows[there], ranks[:, np.newaxis]))
+        of_shares = self._design_effects(rows, are_in - are_in.sum(axis=0) / max(len(rows), 1))
+        of_ranks = self._design_effects(rows[there], ranks[:, np.newaxis])
+        most = max(1.0, *((one + other) / 2 for one, other in zip(of_shares, of_ranks, strict=True)))
         together = 1 + (most - 1) * self._n_streams / max(len(self._place), 1)
         return max(LEAST_WEIGHT, floor(8 / together) / 8)
 
-    def _design_effect(self, rows: npt.NDArray[np.int64], scores: Array) -> float:
-        """Return how much more sums of scores, shape (n_rows, n_scores), vary than those of unrelated streams."""
-        most, n, variance = 1.0, len(rows), float(np.sum(scores**2))
-        for relation in self._relations if variance else ():
+    def _design_effects(self, rows: npt.NDArray[np.int64], scores: Array) -> list[float]:
+        """Return how much more sums of scores, shape (n_rows, n_scores), vary than those of unrelated streams.
+
+        By each relation.
+        """
+        effects, n, variance = [1.0] * len(self._relations), len(rows), float(np.sum(scores**2))
+        for place, relation in enumerate(self._relations if variance else ()):
             related = relation[np.ix_(rows, rows)]
             share = (np.count_nonzero(related) - n) / (n * (n - 1))
             if share <= MOST_RELATED:
-                most = max(most, float(np.sum(scores * (related @ scores)) / variance / (1 - share)))
-        return most
+                effects[place] = float(np.sum(scores * (related @ scores)) / variance / (1 - share))
+        return effects
 
 
 def _columns(values: Array) -> set[bytes]:
