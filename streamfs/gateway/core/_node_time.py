@@ -57,11 +57,20 @@ N_KNOWN = 8
 """Messages after which a node's delays are known."""
 
 AGREEING = 3
-"""Messages in a row whose stamps are believed, however far ahead or behind, if they agree."""
+"""Samples in a row whose stamps are believed, however far ahead or behind, if they agree."""
 
 
 TOLERABLE = 10
 """Ticks by which a clock may be set back without a remark: its node catches up soon."""
+
+
+@inlined
+def is_same_sample(grid, gain, gone):
+    """Return whether a reading and the one before, later by these stamps and arrivals, tell of a clock but once.
+
+    They are of the same message, or of two channels that a node sends at a time, each in a message of its own.
+    """
+    return gone == 0.0 or abs(gain) <= grid.period / 2
 
 
 @inlined
@@ -70,7 +79,7 @@ def is_believed(grid, node, stamp, arrival):
     if node.lowest != node.lowest or stamp <= max(arrival - node.lowest, node.newest) + grid.ahead:
         node.n_suspects = 0
         return True
-    if node.n_suspects > 0 and arrival == node.suspected:  # of the same message
+    if node.n_suspects > 0 and is_same_sample(grid, stamp - node.suspect, arrival - node.suspected):
         return False
     agrees = 0 < stamp - node.suspect <= arrival - node.suspected + grid.ahead
     node.n_suspects = node.n_suspects + 1 if node.n_suspects > 0 and agrees else 1
@@ -100,9 +109,9 @@ def set_back(grid, node, time, arrival):
         node.n_behind = 0
     if not time <= node.newest - max(grid.lateness, TOLERABLE * grid.period) - node.spread:
         return 0.0
-    if node.n_behind > 0 and arrival == node.behind_at:  # of the same message
-        return 0.0
     gain, gone = time - node.behind, arrival - node.behind_at
+    if node.n_behind > 0 and is_same_sample(grid, gain, gone):
+        return 0.0
     agrees = 0 < gain <= 2 * gone and abs(gain - gone) <= grid.period / 2 + node.spread
     node.n_behind = node.n_behind + 1 if node.n_behind > 0 and agrees else 1
     node.behind = time

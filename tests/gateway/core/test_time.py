@@ -172,11 +172,17 @@ def test_one_stamp_of_the_future_costs_no_more_than_its_reading():
     assert (core.counters["future"], core.counters["late"]) == (1, 0)
 
 
-def test_stamps_of_the_future_are_believed_once_three_messages_agree():
-    core = begun("alone", ["n0"])
+@pytest.mark.parametrize("apart", [None, 0.0, 0.01])
+def test_stamps_of_the_future_are_believed_once_three_samples_agree(apart):
+    """Whether a sample is one message, or two that come at once or soon after another."""
+    core, channels = begun("alone", ["n0"]), ("x",) if apart is None else ("x", "door@flag:0.5")
     stamps = [*range(6), *range(90_000, 90_006)]
-    core.take([message("n0", float(stamp), 0.0, i, arrival=1e9 + i) for i, stamp in enumerate(stamps)])
-    assert (core.counters["future"], core.counters["late"]) == (2, 0)
+    core.take(
+        message("n0", float(stamp), 0.0, i, channel, 1e9 + i + (apart or 0.0) * k)
+        for i, stamp in enumerate(stamps)
+        for k, channel in enumerate(channels)
+    )
+    assert (core.counters["future"], core.counters["late"]) == (2 * len(channels), 0)
     assert core.joiner.streams["time"][0] == 90_005.0
 
 
@@ -194,15 +200,15 @@ def test_a_node_is_waited_for_as_long_as_its_delays_suggest(interval):
         assert (core.joiner.streams["time"][0] > newest) == is_due
 
 
-@pytest.mark.parametrize("back", [30.0, 3600.0, 3e8])
-def test_a_clock_that_is_set_back_costs_two_messages(back):
+@pytest.mark.parametrize(("back", "apart"), [(30.0, 0.0), (3600.0, 0.01), (3e8, 0.0), (3e8, 0.01)])
+def test_a_clock_that_is_set_back_costs_two_samples(back, apart):
     """The stream goes on in its own time, and its decisions are in the time of the node."""
     core = begun("alone", ["n0"], reopen_after=1.0)
     stamps = [3e8 + tick - back * (tick >= 10) for tick in range(30)]
     decisions = core.take(
-        message("n0", stamp, 0.0, i, channel, 1e9 + i)
+        message("n0", stamp, 0.0, i, channel, 1e9 + i + apart * k)
         for i, stamp in enumerate(stamps)
-        for channel in ("x", "door@flag:0.5")
+        for k, channel in enumerate(("x", "door@flag:0.5"))
     ).decisions
     assert (core.counters["shifted"], core.counters["late"]) == (1, 2 * 2)
     assert [decision.reason for decision in decisions] == ["timeout"] * 2
