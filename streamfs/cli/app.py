@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from traceback import walk_tb
+from typing import Any
 
 import click
 
@@ -104,6 +105,15 @@ class Commands(click.Group):
         hint = f" Did you mean {' or '.join(alike)}?" if alike else ""
         raise click.UsageError(f"There is no command {name!r}.{hint}", ctx)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; if it was interrupted, end so, in whatever code it was."""
+        try:
+            return super().invoke(ctx)
+        except SystemError as error:
+            if _is_interrupted(error):
+                raise KeyboardInterrupt from error
+            raise
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write what each command does by topic, without importing it."""
         width = max(map(len, COMMANDS))
@@ -167,6 +177,13 @@ def _end_as_interrupted() -> None:
     """Let SIGTERM end a command as Ctrl-C does: without a traceback, and with all its processes."""
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Return whether an error comes of an interruption, of which compiled code makes an error of its own."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _stale_cache(error: Exception) -> str | None:

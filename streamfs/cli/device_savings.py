@@ -15,7 +15,7 @@ from streamfs.cli.reporting_device import ReportingDevice
 from streamfs.cli.shown_channel import ShownChannel
 from streamfs.evaluation.evaluation import replay_episodes
 from streamfs.gateway.core.conduct import DAY
-from streamfs.gateway.core.joiner import longest_gap
+from streamfs.gateway.core.joiner import Timing, longest_gap
 from streamfs.gateway.core.speech import asked_for
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from streamfs.procedure.procedure import Procedure
 
 YEAR = 365 * DAY
-
-LATENESS = 2.0
-"""Ticks for which a gateway waits for late readings, by default."""
 
 MESSAGES = 2
 """Messages to a device an episode: to report, and to rest."""
@@ -66,7 +63,7 @@ def savings(
     profile: "DeviceProfile",
     reopen_after: float | None = None,
     messages: npt.NDArray[np.int64] | None = None,
-    lateness: float = LATENESS,
+    starts: Array | None = None,
 ) -> "tuple[list[Saved], list[RecordedEpisode]]":
     """Return what each device would have saved, and the model's decisions.
 
@@ -88,8 +85,8 @@ def savings(
     messages : ndarray of shape (n_streams,), optional
         Messages of each stream in the history; by default one for each tick with a reading. Streams of several
         nodes have the latter.
-    lateness : float
-        Ticks for which the gateway waits for late readings before it decides.
+    starts : ndarray of shape (n_streams,), optional
+        Times of the first ticks, in seconds, on the clock of the gateway's ticks; by default 0.
 
     Returns
     -------
@@ -99,13 +96,19 @@ def savings(
         The model's episodes on these streams.
     """
     roles = _wanted(procedure)
+    timing = Timing(procedure.period)
+    begins = np.zeros(len(streams)) if starts is None else np.nan_to_num(starts / procedure.period)
+    phases = begins - np.floor(begins + 0.5)
     fleet = [
-        {role: _device(procedure, streams, number, profile, wanted) for role, wanted in roles.items()}
-        for number in range(len(streams))
+        {
+            role: _device(procedure, streams, number, profile, wanted, timing, phase)
+            for role, wanted in roles.items()
+        }
+        for number, phase in enumerate(phases.tolist())
     ]
 
     def begin_next(stream: int, end: int) -> int | None:
-        return _begin_next(procedure, fleet[stream], int(streams.lengths[stream]), end, reopen_after, lateness)
+        return _begin_next(procedure, fleet[stream], int(streams.lengths[stream]), end, reopen_after)
 
     episodes = [*replay_episodes(procedure, streams, begin_next)]
     of_stream: dict[int, list[RecordedEpisode]] = defaultdict(list)
@@ -168,6 +171,8 @@ def _device(
     number: int,
     profile: "DeviceProfile",
     wanted: dict[str, list[Policy]],
+    timing: Timing,
+    phase: float,
 ) -> ReportingDevice | None:
     """Return a stream's device; None if it cannot be asked, or it is not known how often it reports beside."""
     reach, has_interval = profile.reach, "every" in profile.reach.can
@@ -180,7 +185,8 @@ def _device(
         own = {"least": reach.min, "most": reach.wakes or inf}
         asked, rest = ({name: each._replace(**own) for name, each in way.items()} for way in (asked, rest))
     columns = {quantity_of(column): streams.columns.index(column) for column in wanted}
-    values = {quantity: streams.values[number, :, column] for quantity, column in columns.items()}
+    length = streams.lengths[number]
+    values = {quantity: streams.values[number, :length, column] for quantity, column in columns.items()}
     if not asked:
         return None
     most = silent_ticks(procedure.max_silence, procedure.period)
@@ -188,7 +194,7 @@ def _device(
     shown = {
         quantity: [ShownChannel(policy, held, gap) for policy in found] for quantity, found in policies.items()
     }
-    return ReportingDevice(reach, asked, rest, values, procedure.period, shown)
+    return ReportingDevice(reach, asked, rest, values, shown, timing, phase)
 
 
 def _begin_next(
@@ -197,16 +203,24 @@ def _begin_next(
     length: int,
     end: int,
     reopen_after: float | None,
-    lateness: float,
 ) -> int | None:
     """Return the first tick of the episode after one that has ended before a tick; None if there is none.
 
     It begins with the tick after the one that is due, once the values of all devices are known.
     """
     known = [device for device in devices.values() if device is not None]
-    for device in known:
-        device.run(min(end + lateness, length), is_wanted=True)
+    _run_past(known, end - 1, is_wanted=True)
     due = length if reopen_after is None else min(end + ceil(reopen_after / procedure.period - 1e-9), length)
-    since = [device.known_since(due, min(due + lateness, length)) for device in known]
-    first = int(max([due, *since]))
+    since = [device.known_since(due) for device in known]
+    asked_at = _run_past(known, due - 1, is_wanted=False)
+    pairs = zip(known, since, strict=True)
+    first = int(max([due, *(device.shown_next(asked_at) if at is None else at for device, at in pairs)]))
     return first if first < length else None
+
+
+def _run_past(devices: Sequence[ReportingDevice], tick: int, *, is_wanted: bool) -> float:
+    """Run devices until the gateway has taken all their readings of a tick, and return when."""
+    at = max((device.run_past(tick, is_wanted=is_wanted) for device in devices), default=0.0)
+    for device in devices:
+        device.run(at, is_wanted=is_wanted)
+    return at

@@ -9,6 +9,7 @@ import numpy as np
 from feature_extractors.base import Array
 from streamfs.cli.shown_channel import ShownChannel
 from streamfs.gateway.core.conduct import DAY, KEPT
+from streamfs.gateway.core.joiner import Timing
 from streamfs.gateway.core.speech import Asked
 
 if TYPE_CHECKING:
@@ -32,10 +33,12 @@ class ReportingDevice:
         interval.
     values : mapping of str to ndarray of shape (n_ticks,)
         What it measures, by quantity.
-    period : float
-        Seconds of a tick.
     shown : mapping of str to sequence of ShownChannel
         What the gateway makes of its reports, by quantity.
+    timing : Timing
+        How long the gateway waits for late readings, and what silence it takes for the end of a tick.
+    phase : float
+        Ticks from the nearest tick of the gateway's grid to the first reading: -0.5 to 0.5.
     """
 
     def __init__(
@@ -44,13 +47,16 @@ class ReportingDevice:
         wanted: Mapping[str, Asked],
         rest: Mapping[str, Asked],
         values: Mapping[str, Array],
-        period: float,
         shown: Mapping[str, Sequence[ShownChannel]],
+        timing: Timing,
+        phase: float = 0.0,
     ) -> None:
         self.n_reports = 0
-        self._shown = shown
-        self._reach, self._values, self._period = reach, values, period
-        unasked = {name: each._replace(least=period, most=period) for name, each in wanted.items()}
+        self._shown, self._timing, self._phase = shown, timing, phase
+        self._reach, self._values, self._period = reach, values, timing.period
+        self._length = min(map(len, values.values()))
+        self._expected = inf  # the next report when what was known of a tick was asked last
+        unasked = {name: each._replace(least=timing.period, most=timing.period) for name, each in wanted.items()}
         self._ways = {None: unasked, True: wanted, False: rest}
         self._does: bool | None = None  # whether that is what is wanted; None of what nobody has asked
         self._asked: bool | None = None
@@ -60,30 +66,52 @@ class ReportingDevice:
 
     def run(self, until: float, *, is_wanted: bool) -> None:
         """Let it report and be asked until a tick, while a stream needs it or none does."""
+        until = min(until, self._length)
         self._hear_at_once(is_wanted=is_wanted)
         while (at := self._next_report()) < until:
             self._report(at)
             self._ask(is_wanted=is_wanted)
         self._now = max(self._now, until)
 
-    def known_since(self, tick: int, asked_at: float) -> float:
-        """Return since when all its channels have had values without a break, once a stream needs it.
+    def run_past(self, tick: int, *, is_wanted: bool) -> float:
+        """Run until the gateway has taken all readings of a tick, and return when, in ticks.
 
-        The stream needs it from a tick on, of which the gateway knows later, when it asks. Until then it rests. If
-        a channel has no value at the tick, it is when the next report is shown.
+        It has by a report that is so much later that none is waited for, or by silence of more than the patience.
         """
-        self.run(tick, is_wanted=False)
-        channels = [channel for each in self._shown.values() for channel in each]
-        since = [channel.known_since(tick) for channel in channels]
+        timing = self._timing
+        after = tick + 0.5 + timing.lateness / self._period - self._phase
+        self.run(after, is_wanted=is_wanted)
+        patience = timing.patience(self.n_reports) / self._period
+        at = min(max(self._next_report(), after), after + patience)
+        self._now = max(self._now, at)
+        return at
+
+    def known_since(self, tick: int) -> float | None:
+        """Return since when all its channels have had values without a break; None if one has none at a tick.
+
+        It rests until then, or until the gateway notices the tick before.
+        """
+        notices = self._timing.lateness / self._period - 0.5
+        self.run(tick + min(0.5, notices) - self._phase, is_wanted=False)
+        since = [channel.known_since(tick) for each in self._shown.values() for channel in each]
         known = [each for each in since if each is not None]
-        report = self._next_report()
-        self.run(asked_at, is_wanted=False)
-        if len(known) == len(since):
-            return max(known)
-        if report >= asked_at:
+        self._expected = self._next_report()
+        return max(known) if len(known) == len(since) else None
+
+    def shown_next(self, asked_at: float) -> int:
+        """Return the first tick at which all channels show the report after the tick of `known_since`.
+
+        The device has rested until the gateway asks.
+        """
+        if self._expected >= asked_at:
             self._hear_at_once(is_wanted=True)
-            report = self._next_report()
-        return max(channel.shown_from(floor(report)) for channel in channels)
+            self._expected = self._next_report()
+        tick = self._tick_of(self._expected)
+        return max(channel.shown_from(tick) for each in self._shown.values() for channel in each)
+
+    def _tick_of(self, at: float) -> int:
+        """Return the tick of the gateway's grid that is nearest to a time."""
+        return floor(at + self._phase + 0.5)
 
     def _hear_at_once(self, *, is_wanted: bool) -> None:
         if self._reach.hears == "always" and self._next_report() > self._now:
@@ -111,7 +139,7 @@ class ReportingDevice:
         for quantity in due:
             for each in [quantity] if quantity else self._shown:
                 for channel in self._shown[each]:
-                    channel.report(int(at), float(self._values[each][int(at)]))
+                    channel.report(self._tick_of(at), float(self._values[each][int(at)]))
         self.n_reports += len(due)
         self._now = at
         if self._kept is not None:

@@ -51,9 +51,17 @@ class ShownChannel:
                 self._show(tick)
 
     def known_since(self, tick: int) -> float | None:
-        """Return since when there has been a value without a break; None if there is none at a tick."""
+        """Return since when there has been a value without a break at a tick, or will be by the newest report.
+
+        It is None if there is none at the tick, and the newest report will make none.
+        """
         self._advance(tick)
-        return self._since if tick <= self._shown + self._hold else None
+        if tick <= self._shown + self._hold:
+            return self._since
+        if self._policy.kind in _ON_CHANGE or self._reported == -inf:
+            return None
+        first = self.shown_from(int(self._reported))
+        return first if tick < first <= self._last() else None
 
     def shown_from(self, tick: int) -> int:
         """Return the first tick at which a report at a tick is shown."""
@@ -68,17 +76,19 @@ class ShownChannel:
         """Show what the newest report makes known until a tick."""
         if self._reported == -inf:
             return
-        last = min(tick, self._reported + self._most)
+        last = min(tick, self._last())
         if self._policy.kind in _ON_CHANGE:
             while self._shown + self._most <= last:
                 self._show(max(self._shown + self._most, self._reported))
             return
-        if self._policy.kind == "mean":  # a block with a value is shown at its end
-            last = min(tick, self._reported + self._most + self._block - 1)
         first = self.shown_from(int(self._reported))
         if first <= last:
             self._show(first)
             self._show(last - (last - first) % self._block)
+
+    def _last(self) -> float:
+        """Return the last tick at which the newest report may be shown: a block with a value is at its end."""
+        return self._reported + self._most + (self._block - 1) * (self._policy.kind == "mean")
 
     def _show(self, tick: float) -> None:
         if not tick <= self._shown + self._hold + 1:

@@ -878,6 +878,16 @@ def test_an_experiment_ends_with_all_its_processes(first_steps, number):
             os.kill(left, signal.SIGKILL)
 
 
+def test_what_compiled_code_makes_of_an_interruption_is_one(monkeypatch, capsys):
+    def interrupted(*_):
+        raise SystemError("a compiled function returned a result with an exception set") from KeyboardInterrupt()
+
+    monkeypatch.setattr(click.Group, "invoke", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main(["doctor"])
+    assert (ended.value.code, capsys.readouterr().err.strip()) == (130, "")
+
+
 @pytest.mark.mqtt
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_run_ends_on_a_signal(first_steps, broker, number):

@@ -29,7 +29,7 @@ def saved(streams, profile, model=MODEL):
 def test_a_device_that_is_decided_rests_for_the_rest_of_its_history():
     (row, total) = saved(history(np.full(DAY, 25.0), names=["kitchen"]), "tasmota")
     assert (row.device, row.days, row.decided_after, row.before) == ("kitchen", 1.0, PERIOD, DAY)
-    assert row.after == 27  # four before it is told to rest: a gateway waits two ticks for late readings
+    assert row.after == 26  # three before it is told to rest: a gateway waits two ticks for late readings
     assert total[1:] == (1.0, 1, None, row.before, row.after)
     assert row.to_json(6.0)["battery_months"] == pytest.approx(6 * DAY / row.after, abs=0.05)
 

@@ -257,7 +257,7 @@ def test_a_path_is_not_a_pattern(file):
         ("stream,time,label,x\na,inf,calm,1\n", "time of .* is inf in row 1, expected seconds"),
         ("stream,time,label,x\na,0,calm,1\na,,calm,2\n", "row 2 of .* has readings but no time"),
         ("stream,time,label,x\n,0,calm,1\n", "row 1 of .* has no stream"),
-        ("stream,time,label,x\na,0,,1\n", "row 1 of .* has no label"),
+        ("stream,time,label,x\na,0,,1\n", "row 1 of .* has no label: leave out streams without one"),
         ("stream,time,label,x\na,0,calm,1\na,1,busy,1\n", "stream a of .* has two labels, 'calm' and 'busy'"),
         ("stream,time,label,x\na,0,calm,1\na,0,calm,1\n", "stream a of .* has several rows at tick 1 of 1 s"),
         ("stream,time,label,x\na,0,calm,inf\n", "x of stream a is inf at tick 1"),

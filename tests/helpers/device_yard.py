@@ -22,13 +22,17 @@ def models_of(policy, hours):
 MODELS = models_of("delta:0.5", 4.0)
 
 
-def begun(tmp_path, kind, models=MODELS, **streams):
-    lines = ['model = "m"', "[broker]", 'url = "mqtt://b"', "[time]", "lateness = 0.0", "grace = 0.0", "[streams]"]
-    lines += [f"{key} = {value}" for key, value in streams.items()]
+AT_ONCE = {"lateness": 0.0, "grace": 0.0}
+
+
+def begun(tmp_path, kind, models=MODELS, times=AT_ONCE, **streams):
+    lines = ['model = "m"', "[broker]", 'url = "mqtt://b"', "[time]"]
+    lines += [f"{key} = {value}" for key, value in times.items()]
+    lines += ["[streams]", *(f"{key} = {value}" for key, value in streams.items())]
     path = tmp_path / "gateway.toml"
     path.write_text("\n".join([*lines, *device_lines([(kind, "d1")])]), encoding="utf-8")
     settings = read_settings(path)
-    core, _ = new_core(models, settings.bindings(models.first.channels), **streams, lateness=0.0, grace=0.0)
+    core, _ = new_core(models, settings.bindings(models.first.channels), **streams, **times)
     return core
 
 

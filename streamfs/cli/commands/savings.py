@@ -71,7 +71,7 @@ def savings(
         require_columns(procedure, recorded, streams)
         with step(report, "deciding the streams"):
             found, episodes = device_savings.savings(
-                procedure, recorded, profile, reopen_after, recording.messages
+                procedure, recorded, profile, reopen_after, recording.messages, recording.starts
             )
     rows = [row.to_json(battery_months) for row in found]
     most = max((row.decided / row.days for row in found[:-1] if row.days), default=0.0)

@@ -289,7 +289,8 @@ def _label_codes(rows: Rows, table: Table, meaning: _Meaning, batch: pl.DataFram
 def _require(texts: pl.Series, what: str, table: Table, n_before: int) -> None:
     missing = (texts == "").arg_true()
     if len(missing):
-        raise DataError(f"row {n_before + missing[0] + 1} of {table.source} has no {what}")
+        way = ": leave out streams without one" if what == "label" else ""
+        raise DataError(f"row {n_before + missing[0] + 1} of {table.source} has no {what}{way}")
 
 
 def _number(texts: pl.Series, known: dict[str, int]) -> None:

@@ -24,6 +24,10 @@ TEXTS = (".txt", ".txt.gz", ".dat", ".dat.gz")
 """Of files that are read as CSV if they are named, and left alone in folders."""
 
 EXPECTED = f"expected {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+_OTHERS = dict.fromkeys((".xlsx", ".xls", ".ods"), ": save the sheet as CSV") | dict.fromkeys(
+    (".zip", ".tar", ".7z", ".tgz"), ": unpack it, and name the folder"
+)
+
 BATCH = 2**17
 """Rows of a Parquet file or frame that are looked at together."""
 
@@ -91,7 +95,8 @@ def open_table(path: Path, name: str = "") -> Table:
     """
     ending = ending_of(path.name)
     if not ending:
-        raise DataError(f"{path} ends in {path.suffix!r}, {EXPECTED}")
+        way = _OTHERS.get(path.suffix.lower(), "")
+        raise DataError(f"{path} ends in {path.suffix!r}, {EXPECTED}{way}")
     decimal = "."
     try:
         if ending == ".parquet":

@@ -1,5 +1,6 @@
 """Words in place of numbers: what states such as open and closed are read as."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
@@ -51,6 +52,7 @@ TWO_STATES = (
 """Pairs of states that are read as 0 and 1, in small letters."""
 
 _DIGITS = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?"
+_GROUPED = r"[+-]?\d{1,3}(?:[.,' ]\d{3})+(?:[.,]\d*)?"
 _NUMBER = rf"^{_DIGITS}$|^(?i:[+-]?(?:nan|inf|infinity))$"
 _MEASURED = rf"^{_DIGITS}\s*([^\s\d.,:;+-][^\s\d]{{0,7}}[²³\d]?)$"
 
@@ -130,6 +132,8 @@ def words_of(cells: pl.Series) -> ColumnWords:
 def proposed_values(columns: Iterable[ColumnWords]) -> dict[str, float | str]:
     """Return numbers for the words of some columns; empty if one has more than `MOST_WORDS`, or several units.
 
+    It is empty, too, if a word is a number whose digits are in groups, such as ``1.020,5``, which is not missing.
+
     Of two common states the second is 1; others are numbered in the order of the alphabet. Words beside numbers,
     and those that say so, are missing; a word that follows the numbers of a column is a unit.
 
@@ -141,11 +145,13 @@ def proposed_values(columns: Iterable[ColumnWords]) -> dict[str, float | str]:
     {'dry': 0, 'rain': 1, 'sunny': 2, 'n/a': 'missing'}
     >>> proposed_values([ColumnWords([], True, ["°C"])])
     {'°C': 'unit'}
+    >>> proposed_values([ColumnWords(["1.020,5"], True)])
+    {}
     """
     states: dict[str, float | str] = {}
     others: dict[str, float | str] = {}
     for words, has_numbers, units in columns:
-        if len(words) > MOST_WORDS or len(units) > 1:
+        if len(words) > MOST_WORDS or len(units) > 1 or any(re.fullmatch(_GROUPED, word) for word in words):
             return {}
         left_out = [word for word in words if has_numbers or word.lower() in NO_READING]
         kept = sorted({*words} - {*left_out})

@@ -14,7 +14,7 @@ from feature_extractors.report import silent_ticks, split_channel
 from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.gateway.core import _grid
 from streamfs.gateway.core._duplicates import SLOT, UNMARKED, has_come
-from streamfs.gateway.core._node_time import NODE
+from streamfs.gateway.core._node_time import N_KNOWN, NODE
 from streamfs.gateway.core._thinned import POLICY, packed
 from streamfs.gateway.core._waiting import CELL, FOREVER, NONE, PAGE, PENDING, TICKS
 from streamfs.gateway.core.options import Limits, Options, Time
@@ -99,6 +99,15 @@ class Timing:
     def grace(self) -> float:
         """Seconds of silence that do not count while a node's delays are not known."""
         return GRACE if self.time.grace is None else self.time.grace
+
+    @property
+    def least_patience(self) -> float:
+        """Seconds of silence that do not count afterwards, however regular the delays."""
+        return self.period if self.time.grace is None else self.time.grace
+
+    def patience(self, n_heard: int) -> float:
+        """Return the seconds of silence that do not count, by how often a node without delays was heard."""
+        return self.least_patience if n_heard >= N_KNOWN else self.grace
 
 
 @dataclass(slots=True, eq=False)
@@ -595,7 +604,7 @@ def _set_timing(grid: Structured, timing: Timing) -> None:
     grid["period"], grid["max_gap"], grid["ahead"] = timing.period, timing.max_gap, timing.ahead
     grid["lateness"], grid["overtaking"] = timing.lateness, time.overtaking
     grid["repeat"] = timing.repeat
-    grid["grace"], grid["least_patience"] = timing.grace, timing.period if time.grace is None else time.grace
+    grid["grace"], grid["least_patience"] = timing.grace, timing.least_patience
 
 
 def _new_nodes(n: int) -> Structured:
