@@ -40,8 +40,9 @@ class Machine:
             disk.replace(folder / root.name)
 
     def disk(self, path):
-        """Return the disk with a file or folder."""
-        return next(disk for root, disk in self.disks.items() if root in (path, *path.parents))
+        """Return the disk with a file or folder; of a folder above both, which nothing is lost of, the last."""
+        *_, last = self.disks.values()
+        return next((disk for root, disk in self.disks.items() if root in (path, *path.parents)), last)
 
     def sync(self, descriptor):
         self.disk(Path(f"/proc/self/fd/{descriptor}").readlink()).sync(descriptor)

@@ -1,6 +1,7 @@
 """Folders of a state: for their owner alone, and durable."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 OWNERS_FOLDER, OWNERS_FILE = 0o700, 0o600
@@ -8,12 +9,18 @@ OWNERS_FOLDER, OWNERS_FILE = 0o700, 0o600
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
-    """Make a folder with this mode, and its missing parents, durably; one that exists is left as it is."""
+    """Make a folder with this mode, and its missing parents, durably; the mode of one that exists stays.
+
+    One that exists may have been made by a process that has died before that was durable. A parent on another file
+    system does not have it, and one that may not be read is not ours.
+    """
     if not folder.is_dir():
         if not folder.parent.exists():
             make_folder(folder.parent)
         folder.mkdir(mode, exist_ok=True)
-        sync_folder(folder.parent)
+    if folder.stat().st_dev == folder.parent.stat().st_dev:
+        with suppress(PermissionError):
+            sync_folder(folder.parent)
 
 
 def sync_folder(folder: Path) -> None:

@@ -358,6 +358,21 @@ def test_a_second_gateway_is_refused(tmp_path):
     Log(tmp_path).close()
 
 
+def test_folders_that_a_process_made_and_did_not_sync_are_durable(tmp_path, monkeypatch):
+    synced, fsync = set(), os.fsync
+
+    def sync(descriptor):
+        synced.add(Path(f"/proc/self/fd/{descriptor}").resolve())
+        fsync(descriptor)
+
+    for folder in (tmp_path / "state", tmp_path / "spools"):
+        folder.mkdir()
+        (folder / "segments").mkdir()
+    monkeypatch.setattr(os, "fsync", sync)
+    with closing(Log(tmp_path / "state/segments", spool=tmp_path / "spools/segments")):
+        assert {tmp_path / "state", tmp_path / "spools"} <= synced
+
+
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="file/log cannot be written: Not a directory"):
