@@ -44,13 +44,14 @@ def choose_compiler() -> None:
 
 
 choose_compiler()
+IS_ZIG = "zig" in os.environ.get("CC", "")
 setup(
     cmdclass={"build_ext": BuildKernels},
     ext_modules=[
         Extension(
             "feature_extractors._serving",
             ["setup.py"],  # until the source is written
-            extra_compile_args=FLAGS,
+            extra_compile_args=[*FLAGS, *["-DOTHER_LIBM"] * IS_ZIG],
             libraries=["m"],
             py_limited_api=True,
             optional=True,  # without it, numba compiles the kernels

@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 NO_NUMBA = "these kernels are not built in C, and numba is not installed: pip install 'streamfs[train]'"
 
+STALE = "%s was not built from these sources, so numba compiles all kernels: make kernels"
+
 _NUMBA = "feature_extractors._numba"
 
 _waiting: list[Callable[[], None]] = []
@@ -58,14 +60,29 @@ def in_c() -> ModuleType | None:
     The environment variable STREAMFS_KERNELS chooses `c` or `numba`; with `c` nothing else will do.
     """
     choice = os.environ.get("STREAMFS_KERNELS", "")
-    try:
-        module = None if choice == "numba" else import_module("feature_extractors._serving")
-        is_current = module is not None and digest_of(module.SOURCES.split()) == module.DIGEST
-    except (ImportError, FileNotFoundError):
-        is_current = False
+    module = None if choice == "numba" else _built()
+    is_current = module is not None and _is_of_these_sources(module)
     if choice == "c" and not is_current:
         raise ImportError("STREAMFS_KERNELS is c, but no kernels were built from these sources: install streamfs")
+    if module is not None and not is_current:
+        import logging  # noqa: PLC0415 - only in a working tree
+
+        logging.getLogger(__name__).warning(STALE, module.__file__)
     return module if is_current else None
+
+
+def _built() -> ModuleType | None:
+    try:
+        return import_module("feature_extractors._serving")
+    except ImportError:
+        return None
+
+
+def _is_of_these_sources(module: ModuleType) -> bool:
+    try:
+        return bool(digest_of(module.SOURCES.split()) == module.DIGEST)
+    except FileNotFoundError:
+        return False
 
 
 class Kernel:

@@ -14,6 +14,8 @@ from helpers.authority import Authority
 from helpers.broker import Broker, find_mosquitto
 from hypothesis import settings
 
+from feature_extractors._compiled import in_c
+
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side: threads would wait for one another, busily
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored, by children too
@@ -25,6 +27,11 @@ settings.register_profile("default", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=10)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_report_header() -> str:
+    """Say which kernels are tested: those in C must have been built from these sources."""
+    return "kernels: by numba, for there are none in C of these sources" if in_c() is None else "kernels: in C"
 
 
 @pytest.fixture(scope="session")

@@ -34,9 +34,34 @@ HEAD = """\
 typedef double real;
 typedef int64_t whole;
 
+/* Zig's compiler links functions of its own in place of libm's, which differ in the last bit. */
+#ifdef OTHER_LIBM
+#include <dlfcn.h>
+typedef double (*function_of_one)(double);
+static function_of_one libm[5];
+#define cos libm[0]
+#define exp libm[1]
+#define log libm[2]
+#define log2 libm[3]
+#define sin libm[4]
+static int find_libm(void) {
+  static const char *const names[] = {"cos", "exp", "log", "log2", "sin"};
+  for (int i = 0; i < 5; i++) {
+    libm[i] = (function_of_one)dlsym(RTLD_DEFAULT, names[i]);
+    if (libm[i] == NULL) {
+      PyErr_Format(PyExc_ImportError, "this process has no function %s of libm", names[i]);
+      return -1;
+    }
+  }
+  return 0;
+}
+#else
+static int find_libm(void) { return 0; }
+#endif
+
 /* Loops that fill vector registers are compiled for each width of these, of which the processor's is chosen. */
 #if defined(__x86_64__) && defined(__GLIBC__)
-#define EACH_WIDTH __attribute__((noinline, target_clones("avx512f", "avx2", "default")))
+#define EACH_WIDTH __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define EACH_WIDTH __attribute__((noinline))
 #endif
@@ -125,7 +150,11 @@ static int add_loop(PyObject *loops, const char *name, void (*loop)(whole *)) {{
 }}
 
 static int fill(PyObject *made) {{
-  PyObject *loops = PyDict_New();
+  PyObject *loops;
+  if (find_libm() != 0) {{
+    return -1;
+  }}
+  loops = PyDict_New();
   if (loops == NULL || PyModule_AddObjectRef(made, "LOOPS", loops) != 0) {{
     Py_XDECREF(loops);
     return -1;

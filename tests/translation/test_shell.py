@@ -46,11 +46,13 @@ def test_a_wrong_argument_is_named(arguments, message):
         kernel(*arguments)
 
 
-def test_kernels_of_other_sources_are_not_used(monkeypatch):
+def test_kernels_of_other_sources_are_not_used_and_it_is_said(monkeypatch, caplog):
     assert digest_of(in_c().SOURCES.split()) == in_c().DIGEST
     monkeypatch.setattr(_compiled, "digest_of", lambda _files: "other")
     monkeypatch.setenv("STREAMFS_KERNELS", "")
     assert in_c.__wrapped__() is None
+    module = sys.modules["feature_extractors._serving"]
+    assert caplog.messages == [_compiled.STALE % module.__file__]
     monkeypatch.setenv("STREAMFS_KERNELS", "c")
     with pytest.raises(ImportError, match="no kernels were built from these sources"):
         in_c.__wrapped__()
