@@ -45,6 +45,7 @@ COUNTERS = (
 _CHUNK = 1 << 16  # bytes per read
 _ASKED_AGAIN = 0.02  # seconds after which it is asked again whether a connection is permitted
 _TAKEN_OVER = 0x8E  # MQTT 5, 3.14.2.1
+_OTHER_VERSION = 0x84  # 3.2.2.2
 
 
 class Transport:
@@ -363,7 +364,9 @@ class Transport:
     def _on_connack(self, reason: "ReasonCode", properties: "Properties | None", *, has_session: bool) -> None:
         connection = self._connection
         if connection is None or reason.is_failure:
-            raise LostError(f"refuses the connection: {reason}", "refused_connections")
+            other = "3.1.1" if self._options.has_properties else "5"
+            advice = f'; try protocol = "{other}"' if reason == _OTHER_VERSION else ""
+            raise LostError(f"refuses the connection: {reason}{advice}", "refused_connections")
         _log.info("broker at %s accepts the connection", self._options.address)
         connection.accept(properties)
         self.counters["reconnects"] = self.counters["connections"]

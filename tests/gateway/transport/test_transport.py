@@ -584,6 +584,16 @@ def test_a_wrong_password_is_an_error_at_first(locked):
         assert transport.counters["refused_connections"] == 1
 
 
+def test_the_version_to_try_at_a_broker_that_refuses_ours_is_named():
+    for refusal in (b"\x20\x03\x00\x84\x00", b"\x20\x02\x00\x01"):  # of MQTT 5, and of a broker that knows 3 alone
+        with (
+            Actor(refusal) as actor,
+            ending(Transport(resolve(actor.url))) as transport,
+            pytest.raises(TransportError, match=r'Unsupported protocol version; try protocol = "3\.1\.1"'),
+        ):
+            transport.connect(PATIENCE)
+
+
 @mqtt
 def test_a_wrong_password_is_logged_once_and_tried_ever_more_rarely(locked, caplog):
     started = time.monotonic()
