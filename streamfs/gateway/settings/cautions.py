@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from streamfs.gateway.core.device_profile import DeviceProfile
-from streamfs.gateway.core.options import PREVIOUS, RAISE, SAFE, DeviceReturn
+from streamfs.gateway.core.options import PREVIOUS, RAISE, RECERTIFY, SAFE, DeviceReturn
 from streamfs.gateway.core.speech import safe_for
 from streamfs.gateway.settings.settings import Settings
 from streamfs.gateway.transport.broker_address import BrokerAddress
@@ -48,6 +48,15 @@ def _of_promise(settings: Settings, procedure: Procedure) -> Iterator[str]:
         )
     if asked.on_withdrawal == PREVIOUS and settings.state is None:
         yield 'on_withdrawal = "previous" does nothing without a state, which keeps earlier models'
+    if asked.on_withdrawal == RECERTIFY:
+        thresholds = procedure.rule.thresholds()
+        if thresholds is not None and thresholds.gives_up:
+            yield (
+                'on_withdrawal = "recertify" certifies nothing: the model gives streams up, which are then not '
+                "seen whole; collect recordings with labels for `streamfs recertify`"
+            )
+        elif raised(procedure, 1.0) is None:
+            yield 'on_withdrawal = "recertify" does nothing: the model has several confidence thresholds'
 
 
 def _of_devices(settings: Settings) -> Iterator[str]:

@@ -30,6 +30,7 @@ from streamfs.gateway.settings.settings import read_settings
 from streamfs.gateway.settings.streams import Streams
 from streamfs.gateway.settings.toml_lines import line_of, lines_of
 from streamfs.gateway.settings.toml_problems import dotted
+from streamfs.procedure.stopping import TickThresholds
 
 ROOT = Path(__file__).parents[3]
 LARGE = 50_000  # defaults below may be written elsewhere for other reasons
@@ -783,8 +784,7 @@ def test_a_gateway_without_a_name_at_the_broker_is_warned_of():
     assert "warning: the gateway has no user name at the broker" in shown.stderr
 
 
-@pytest.mark.usefixtures("folder")
-def test_a_withdrawal_on_which_nothing_would_happen_is_warned_of():
+def test_a_withdrawal_on_which_nothing_would_happen_is_warned_of(folder):
     shown = check(f'{LEAST}[promise]\non_withdrawal = "raise"\nraised_to = 0.1\n')
     assert shown.exit_code == 0
     assert 'on_withdrawal = "raise" does nothing: 0.1, raised_to, is no higher than' in shown.stderr
@@ -793,6 +793,14 @@ def test_a_withdrawal_on_which_nothing_would_happen_is_warned_of():
         in check(f'{LEAST}[promise]\non_withdrawal = "previous"\n').stderr
     )
     assert "does nothing" not in check(f'{LEAST}[promise]\non_withdrawal = "raise"\n').stderr
+    for rule, warning in (
+        (TickThresholds((1,), (0.9,)), ""),
+        (TickThresholds((1, 5), (0.9, 0.9), (0.0, 0.7)), "certifies nothing: the model gives streams up"),
+        (TickThresholds((1, 5), (0.9, 0.8)), "does nothing: the model has several confidence thresholds"),
+    ):
+        replace(mean_procedure(column="light@flag:300"), stopping=rule).save(folder / "rooms.streamfs")
+        shown = check(f'{LEAST}[promise]\non_withdrawal = "recertify"\n')
+        assert (warning in shown.stderr, "nothing:" in shown.stderr) == (True, bool(warning))
 
 
 @pytest.mark.usefixtures("folder")
