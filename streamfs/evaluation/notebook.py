@@ -1,5 +1,6 @@
 """What a notebook shows of an evaluation."""
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 from streamfs.base.charts.chart import table
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
 def evaluation_html(evaluation: "Evaluation") -> str:
     """Return the figures of an evaluation as tables: of all streams, and by class."""
     found, classes = evaluation.summary(), evaluation.by_class()
-    line = f"Evaluation on {len(evaluation.decisions)} streams, decided by {evaluation.rule!r}"
+    rule = evaluation.rule.word if isnan(evaluation.confidence) else f"confidence {evaluation.confidence:g}"
+    line = f"Evaluation on {len(evaluation.decisions)} streams, decided by {rule}"
     parts = [("Figures", table(("figure", "value"), [(name, float(value)) for name, value in found.items()]))]
     if classes:
         header = tuple(classes[0])
