@@ -221,7 +221,7 @@ def _share(what: str, numbers: list[float], most: int) -> Figure:
 def simulated(accuracy: float, seed: int) -> tuple[Procedure, Callable[[int], Iterator[tuple[Decision, Array]]]]:
     """Return a procedure with a promise, certified on drawn decisions, and what draws more of them."""
     rng = np.random.default_rng(seed)
-    features = [fx.get(f"last({column})") for column in "uvwxy"]
+    features = tuple(fx.get(f"last({column})") for column in "uvwxy")
     tree = C45Classifier().fit([[0.0] * 5, [1.0] * 5], ["off", "on"]).tree_
     procedure = Procedure(features, tree, ("off", "on"), Costs([1.0] * 5), 0.9, time_limit=60)
 
