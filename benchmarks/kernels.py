@@ -81,8 +81,8 @@ def repeated(work: Work, n: int) -> Work:
 
 def engine() -> list[Figure]:
     return [
-        compared("100 batches of 1000 samples, by rows", lambda: repeated(Ours().push_rows, 100)),
-        compared("30 batches of 1000 samples, by names", lambda: repeated(Ours().push_batch, 30)),
+        compared("500 batches of 1000 samples, by rows", lambda: repeated(Ours().push_rows, 500)),
+        compared("150 batches of 1000 samples, by names", lambda: repeated(Ours().push_batch, 150)),
         compared("10 000 samples, one at a time", lambda: repeated(Ours().push, 10)),
     ]
 
