@@ -35,7 +35,8 @@ class Mirror:
                 raise StateError(f"{folder} is no mirror and not empty, expected a new folder")
             with suppress(FileNotFoundError):
                 folder.rmdir()
-            make_folder(folder.parent)
+            with storing(folder):
+                make_folder(folder.parent)
             back_up(state, folder)
         self._log = Log(log_folder(folder), segment_bytes=segment_bytes)
         try:
