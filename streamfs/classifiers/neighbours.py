@@ -138,7 +138,7 @@ class NeighborsClassifier(ProbableClassifier):
         queries = np.ascontiguousarray(query_rows(self, X))
         distances, rows = self._nearest(queries)
         if self.ties == "all":
-            return self._shares_with_ties(queries, distances[:, -1])
+            return self._shares_with_ties(queries, np.ascontiguousarray(distances[:, -1]))
         votes = self._codes[rows][:, :, np.newaxis] == np.arange(len(self.classes_))
         shares: Array = votes.mean(axis=1)
         return shares

@@ -30,7 +30,7 @@ def sample_recorded(
     pools = make_pools(regions.region_of, order, *regions.weights.shape)
     drawn = np.empty(min(budget, len(order)), dtype=np.int64)
     rights = np.empty(len(drawn) + 1)
-    sample(known, pools, order, is_active, values, truth, drawn, rights)
+    sample(known, pools, order, is_active, np.ascontiguousarray(values), truth, drawn, rights)
     return Sampled(known, drawn), 1.0 - regions.right_elsewhere - rights
 
 

@@ -158,7 +158,7 @@ def test_the_figure_draws_the_bins(found, tmp_path):
     figure = plots.reliability_figure(found)
     everywhere, records = figure.axes
     for axes, is_record in ((everywhere, False), (records, True)):
-        drawn = [line.get_xydata() for line in axes.get_lines() if line.get_marker() == "o"]
+        drawn = [line.get_xydata() for line in axes.get_lines() if line.get_marker() in ("o", "s")]
         expected = [np.array(each.bins)[:, :2] for each in found if each.is_record == is_record]
         assert [line.tolist() for line in drawn] == [line.tolist() for line in expected]
     plots.save(figure, tmp_path / "figure.png")
