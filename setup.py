@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from platform import machine
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -39,7 +40,9 @@ class BuildKernels(build_ext):
 def choose_compiler() -> None:
     """Choose ziglang's compiler if the system has none."""
     if "CC" not in os.environ and not any(map(shutil.which, ("cc", "gcc", "clang"))):
-        os.environ["CC"] = f"{sys.executable} -m ziglang cc"
+        # by default Zig compiles for the processor at hand, and puts no function made for it into a narrower one
+        baseline = " -mcpu=baseline" * (machine() == "x86_64")
+        os.environ["CC"] = f"{sys.executable} -m ziglang cc{baseline}"
         os.environ["LDSHARED"] = f"{os.environ['CC']} -shared"
 
 
