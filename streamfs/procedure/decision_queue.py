@@ -1,5 +1,6 @@
 """Decisions in the order in which their episodes began."""
 
+from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from typing import Any
@@ -39,6 +40,7 @@ class DecisionQueue:
     def __init__(self, time_limit: int, period: float) -> None:
         self._time_limit, self._period = time_limit, period
         self._recent: dict[str, float] = {}  # event time of the last decisions, by stream, the newest last
+        self._times: list[float] = []  # the same, rising
         self._waiting: list[Waiting] = []
         self._below = ALL  # episodes with a smaller number are taken
 
@@ -47,13 +49,13 @@ class DecisionQueue:
 
     def add(self, decision: Decision, places: list[int]) -> float:
         """Take a decision, and where its quantities are; return the event time now."""
-        recent, stream, time = self._recent, decision.stream, decision.time
-        if stream in recent:
-            del recent[stream]
-        elif len(recent) == N_RECENT:
-            del recent[next(iter(recent))]
+        recent, times, stream, time = self._recent, self._times, decision.stream, decision.time
+        if stream in recent or len(recent) == N_RECENT:
+            before = recent.pop(stream if stream in recent else next(iter(recent)))
+            del times[bisect_left(times, before)]
         recent[stream] = time
-        now = sorted(recent.values())[(len(recent) - 1) // 2]
+        insort(times, time)
+        now = times[(len(times) - 1) // 2]
         chance = crc32(stream.encode(), decision.episode)  # looks random, and is always the same
         if chance < self._below:
             ended = time - (decision.tick - self._time_limit - 1) * self._period
@@ -87,4 +89,5 @@ class DecisionQueue:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what `to_state` has copied."""
         self._recent, self._below = dict(state["recent"]), state["below"]
+        self._times = sorted(self._recent.values())
         self._waiting = [(*each,) for each in state["waiting"]]
