@@ -163,6 +163,14 @@ def test_everything_that_is_copied_into_the_image_is_there():
     assert {name.rstrip("*") for name in packages["packages"]["find"]["include"]} <= set(sources)
 
 
+def test_everything_that_is_no_module_is_in_a_wheel():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    for package, patterns in settings["package-data"].items():
+        files = {path for path in (ROOT / package).rglob("*") if path.is_file()}
+        modules = {path for path in files if path.suffix in (".py", ".so") or path.parent.name == "__pycache__"}
+        assert files - modules == {path for pattern in patterns for path in (ROOT / package).glob(pattern)}
+
+
 def test_the_image_installs_what_is_pinned_and_that_fits_the_project():
     installs = [words for words in arguments("RUN") if "pip install" in words]
     assert all("--require-hashes" in words or "--no-deps --no-build-isolation" in words for words in installs)
