@@ -40,7 +40,7 @@ class BuildKernels(build_ext):
 def choose_compiler() -> None:
     """Choose ziglang's compiler if the system has none."""
     if "CC" not in os.environ and not any(map(shutil.which, ("cc", "gcc", "clang"))):
-        # by default Zig compiles for the processor at hand, and puts no function made for it into a narrower one
+        # else Zig compiles for this machine's processor alone, and inlines nothing into the loops of other widths
         baseline = " -mcpu=baseline" * (machine() == "x86_64")
         os.environ["CC"] = f"{sys.executable} -m ziglang cc{baseline}"
         os.environ["LDSHARED"] = f"{os.environ['CC']} -shared"

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from streamfs.base._compiled import kernel
 from streamfs.classifiers._evaluate import Array, Indices
+from streamfs.classifiers._split import total_of
 from streamfs.classifiers._splitmix import Generator, uniform
 
 Grown = npt.NDArray[np.void]
@@ -103,14 +104,6 @@ def _weigh(scratch: NodeScratch, threshold: float, is_second: bool) -> None:
 
 
 @kernel
-def _total(counts: Array) -> float:
-    total = 0.0
-    for count in counts:
-        total += count
-    return total
-
-
-@kernel
 def _purity(counts: Array, total: float) -> float:
     """Return the weight times one minus the Gini impurity."""
     purity = 0.0
@@ -137,7 +130,7 @@ def _best_cut(
         cut = _cut(low, high, generator)
         is_drawn = n_missing > 0 and (low == high or uniform(generator) < 0.5)
         _weigh(scratch, cut, is_drawn)
-        first, second = _total(scratch.sides[0]), _total(scratch.sides[1])
+        first, second = total_of(scratch.sides[0]), total_of(scratch.sides[1])
         if min(first, second) < rows.min_leaf:
             continue
         purity = _purity(scratch.sides[0], first) + _purity(scratch.sides[1], second)

@@ -64,7 +64,8 @@ def _x_log_x(x: float, logs: Array) -> float:
 
 
 @kernel
-def _total(counts: Array) -> float:
+def total_of(counts: Array) -> float:
+    """Return the sum of the weights of classes, in order."""
     total = 0.0
     for count in counts:
         total += count
@@ -214,7 +215,7 @@ def best_split(
 ) -> tuple[int, int, int]:
     """Return the feature whose split scores best, or -1, and the places on both sides of its cut."""
     gain, information, cuts, known, sides, terms = scratch
-    total, sizes = _total(counts), 0.0
+    total, sizes = total_of(counts), 0.0
     for feature in range(len(table.n_values)):
         order = orders[feature][start:stop]
         n_known = _known(table, feature, order, weights, counts, known)
@@ -223,7 +224,7 @@ def best_split(
             gain[feature], sizes = _nominal(table, order, weights, known, total, terms[0])
         else:
             gain[feature], sizes, cuts[feature] = _numeric(table, order, weights, known, total, sides, terms)
-        unknown = total - _total(known)
+        unknown = total - total_of(known)
         information[feature] = (_x_log_x(total, table.logs) - sizes - _x_log_x(unknown, table.logs)) / total
     choice = _choice(table, gain, information)
     if choice < 0 or table.nominal[choice]:

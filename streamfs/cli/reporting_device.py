@@ -76,7 +76,7 @@ class ReportingDevice:
     def run_past(self, tick: int, *, is_wanted: bool) -> float:
         """Run until the gateway has taken all readings of a tick, and return when, in ticks.
 
-        It has by a report that is so much later that none is waited for, or by silence of more than the patience.
+        It has once a report is so late that no reading of the tick can follow, or silence outlasts its patience.
         """
         timing = self._timing
         after = tick + 0.5 + timing.lateness / self._period - self._phase

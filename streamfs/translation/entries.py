@@ -177,10 +177,10 @@ def _of_training(unit: KernelUnit) -> Iterator[KernelEntry]:
     room = column, column, numbers, numbers, numbers, columns, columns
     scratch = Together(room, _extra_trees.NodeScratch._fields)
     generator, nodes = unit.arrays(U8, _extra_trees.GROWN)
+    yield KernelEntry(_extra_trees.fill_tree, (rows, scratch, numbers, generator, nodes, columns))
     yield from _of_relief(unit)
     yield from _of_trees(unit)
     yield from _of_sampling(unit)
-    yield KernelEntry(_extra_trees.fill_tree, (rows, scratch, numbers, generator, nodes, columns))
 
 
 def _of_relief(unit: KernelUnit) -> Iterator[KernelEntry]:

@@ -170,7 +170,7 @@ def test_evaluate_knows_the_streams_of_the_training_again(command, first_steps):
     again = command("evaluate", "pairs.streamfs", "pairs.csv").err
     assert "60 of 60 streams of its training that pairs.streamfs remembers are among these" in again
     (figures,) = command("evaluate", "pairs.streamfs", "pairs.csv", "--json").rows
-    assert figures["made_from"] == 1.0
+    assert figures["trained_on"] == 1.0
 
 
 def test_evaluate_and_replay_agree(command, first_steps):

@@ -98,7 +98,7 @@ def evaluate(
     if as_json:
         promise = {} if monitor is None or sweep else {"promise": monitor.to_json()}
         classes = {} if sweep else {"classes": evaluations[0].by_class()}
-        known = {} if sweep else {"made_from": n_known_again / max(len(kept), 1)}
+        known = {} if sweep else {"trained_on": n_known_again / max(len(kept), 1)}
         console.print_json(rows if sweep else rows[0] | classes | promise | known)
     else:
         console.print_table([{name: row[name] for name in row if name not in NOT_IN_TABLE} for row in rows])
