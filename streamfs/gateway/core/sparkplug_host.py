@@ -1,6 +1,7 @@
 """Sparkplug B as a host application hears it: births, deaths, data, gaps; and requests for births."""
 
 from collections.abc import Iterable, Mapping
+from math import inf
 from typing import Any
 
 from streamfs.errors import PayloadError
@@ -12,8 +13,6 @@ from streamfs.gateway.messages.publication import Publication
 
 NAMESPACE = "spBv1.0"
 REBIRTH = "Node Control/Rebirth"
-PATIENCE = 60.0
-"""Seconds from one request for births to an edge node to the next."""
 
 _OF_EDGES, _OF_DEVICES = ("NBIRTH", "NDATA", "NDEATH"), ("DBIRTH", "DDATA", "DDEATH")
 _EDGE_LEVELS, _DEVICE_LEVELS = 4, 5
@@ -24,7 +23,8 @@ class SparkplugHost:
     """Understand edge nodes and devices of some profiles.
 
     The messages of an edge node and its devices are numbered together. After a gap, or data that only have aliases
-    of a birth that was not heard, the edge node is asked for its births, once in `PATIENCE` seconds at most.
+    of a birth that was not heard, the edge node is asked for its births: again after the least patience of the
+    profiles, since request and births can be lost.
     """
 
     def __init__(self, profiles: Mapping[str, DeviceProfile]) -> None:
@@ -33,6 +33,7 @@ class SparkplugHost:
             for key, profile in profiles.items()
             if profile.report is not None and profile.report.format == "sparkplug"
         ]
+        self._patience = min((profiles[key].reach.patience for key in self._keys), default=inf)
         self._written = {
             name
             for key in self._keys
@@ -94,7 +95,7 @@ class SparkplugHost:
     def want_births(self, topic: str, now: float) -> None:
         """Ask the edge node of a topic for its births, unless it was asked lately."""
         parted = _parted(topic)
-        if parted is None or now < self._asked_at.get(parted[0], -PATIENCE) + PATIENCE:
+        if parted is None or now < self._asked_at.get(parted[0], -inf) + self._patience:
             return
         self._asked_at[parted[0]] = now
         group, _, name = parted[0].partition("/")

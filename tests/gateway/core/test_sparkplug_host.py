@@ -8,6 +8,7 @@ from sensors_sim.devices import Manners, SparkplugDevice
 from sensors_sim.sparkplug_wire import BOOLEAN, DOUBLE, WHOLE, WireMetric, understood, written
 from streamfs.errors import PayloadError
 from streamfs.gateway.messages.codecs.sparkplug import Metric, encode_metrics, read_metrics
+from streamfs.gateway.settings.profiles import profile_files
 
 EDGE, DEVICE = "spBv1.0/plant/{}/press", "spBv1.0/plant/{}/press/die"
 TEMPERATURE = WireMetric("temperature", 1, DOUBLE, 9.0)
@@ -65,7 +66,7 @@ def test_a_device_is_asked_by_the_alias_of_its_birth_and_its_data_acknowledge(tm
     assert not commands(core.take([data(3.0, 4)]), "NCMD")
 
 
-def test_births_that_were_missed_are_asked_for_once_a_minute(tmp_path):
+def test_births_that_were_missed_are_asked_for_once_in_a_patience(tmp_path):
     core = begun(tmp_path, "sparkplug")
     effects = core.take([data(float(at), at % 256) for at in range(100)])
     assert commands(effects, "NCMD/press") == [{"Node Control/Rebirth": 1.0}] * 2
@@ -76,6 +77,15 @@ def test_births_that_were_missed_are_asked_for_once_a_minute(tmp_path):
     assert not commands(core.take([data(200.0, 103)]), "NCMD")
     assert commands(core.take([data(201.0, 105)]), "NCMD/press")  # 104 was lost
     assert not commands(core.take([raw(EDGE.format("NDATA"), b"??", 300.0)]), "NCMD")
+
+
+def test_a_profile_says_after_which_time_births_are_asked_for_again(tmp_path):
+    text = profile_files()["sparkplug"].read_text(encoding="utf-8")
+    (tmp_path / "profiles").mkdir()
+    hasty = text.replace("[limits]\n", "[limits]\npatience = 5.0\n")
+    (tmp_path / "profiles" / "sparkplug.toml").write_text(hasty, encoding="utf-8")
+    core = begun(tmp_path, "sparkplug")
+    assert len(commands(core.take([data(float(at), at) for at in range(20)]), "NCMD/press")) == 4
 
 
 def test_a_metric_that_the_birth_does_not_list_is_not_written(tmp_path):
