@@ -66,7 +66,7 @@ def read_recording(
     """Read files or histories, with their steps of time and when streams begin; count times if asked."""
     given = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     is_said = layout.long not in (None, LONG) or (layout.long is None and layout.names_columns)
-    readings = None if is_said else readings_of(given, layout.time_zone)
+    readings = None if is_said else readings_of(given, layout.zone)
     if readings is None:
         without = None if layout.labels in (None, FOLDER, RUNS) else Path(str(layout.labels))
         return read_tables(open_tables(given, without), layout, count=count)

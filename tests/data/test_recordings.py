@@ -2,6 +2,7 @@
 
 import gzip
 from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import polars as pl
@@ -137,13 +138,83 @@ def test_datetimes_of_parquet_are_read(tmp_path, dtype):
 
 def test_dates_without_an_offset_are_in_the_named_zone(files):
     around = ["2026-03-29 01:59:30", "2026-03-29 03:00:00", "2026-03-29 03:00:30"]  # clocks go forward between
-    folder = files(log=run(*around), autumn=run("2026-10-25 02:30:00"))
+    folder = files(log=run(*around), spring=run("2026-03-29 02:30:00"))
     assert StreamSet.read(folder / "log.csv", labelled=False, time_zone="Europe/Berlin").lengths.tolist() == [3]
     assert StreamSet.read(folder / "log.csv", labelled=False).lengths.tolist() == [123]
-    with pytest.raises(
-        DataError, match="2026-10-25 02:30:00 somewhere, which Europe/Berlin has twice or not at all"
-    ):
-        StreamSet.read(folder / "autumn.csv", labelled=False, time_zone="Europe/Berlin")
+    with pytest.raises(DataError, match="2026-03-29 02:30:00 somewhere, which Europe/Berlin does not have"):
+        StreamSet.read(folder / "spring.csv", labelled=False, time_zone="Europe/Berlin")
+
+
+AUTUMNS = {
+    "Europe/Berlin": datetime(2026, 10, 25, 1, tzinfo=UTC),
+    "America/New_York": datetime(2026, 11, 1, 6, tzinfo=UTC),
+    "Australia/Lord_Howe": datetime(2026, 4, 4, 15, tzinfo=UTC),  # by half an hour
+}
+"""When clocks go back."""
+
+
+def night(zone, minutes, devices="ab"):
+    """Return rows around a change of clocks, of two sensors one of which reports rarely, and their local times."""
+    rows = [
+        (device, AUTUMNS[zone] + timedelta(minutes=minutes * step), sensor, step)
+        for step in range(-180 // minutes, 180 // minutes)
+        for device in devices
+        for sensor in ("x", "y")
+        if sensor == "x" or step % 7 == 0
+    ]
+    return [
+        (device, at.isoformat(), f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M}", sensor, value)
+        for device, at, sensor, value in rows
+    ]
+
+
+@pytest.mark.parametrize("zone", AUTUMNS)
+@pytest.mark.parametrize("minutes", [6, 10])
+@pytest.mark.parametrize(
+    "ordered",
+    [
+        pytest.param(list, id="by time"),
+        pytest.param(lambda rows: rows[::-1], id="the newest first"),
+        pytest.param(lambda rows: sorted(rows, key=lambda row: row[0]), id="by device"),
+    ],
+)
+def test_the_order_of_rows_tells_which_of_both_hours_in_autumn_a_date_is_in(files, zone, minutes, ordered):
+    rows = ordered(night(zone, minutes))
+    known, local = ("\n".join(",".join(map(str, (d, t[kind], s, v))) for d, *t, s, v in rows) for kind in (0, 1))
+    folder = files(known=f"device,time,sensor,value\n{known}\n", local=f"device,time,sensor,value\n{local}\n")
+    layout = {"long": ("device", "time", "sensor", "value"), "labelled": False, "period": 60.0 * minutes}
+    expected = StreamSet.read(folder / "known.csv", **layout)
+    found = StreamSet.read(folder / "local.csv", time_zone=zone, **layout)
+    order = [found.names.index(name) for name in expected.names]
+    assert_array_equal(found.values[order], expected.values)
+
+
+def test_hourly_dates_that_clocks_show_twice_are_both_read(files):
+    rows = [local for _, _, local, sensor, _ in night("Europe/Berlin", 60, "a") if sensor == "x"]
+    streams = StreamSet.read(files(log=run(*rows)) / "log.csv", labelled=False, time_zone="Europe/Berlin")
+    assert streams.period == 3600.0
+    assert not np.isnan(streams.values).any()
+
+
+def test_dates_that_clocks_show_twice_are_refused_where_nothing_tells_which_they_are(files):
+    some = run("2026-10-25 01:40:00", "2026-10-25 02:30:00", "2026-10-25 03:20:00")
+    cuts = "start,end,label\n2026-10-25 01:00,2026-10-25 02:10,on\n"
+    folder = files(log=some, other=run("2026-10-25 01:00", "2026-10-25 01:30"), cuts=cuts)
+    for arguments in ({"paths": "log.csv"}, {"paths": "other.csv", "labels": folder / "cuts.csv"}):
+        paths = folder / arguments.pop("paths")
+        with pytest.raises(
+            DataError, match="somewhere, which Europe/Berlin has twice, and no order of rows tells"
+        ):
+            StreamSet.read(paths, **{"labelled": False, "time_zone": "Europe/Berlin", **arguments})
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_dates_that_go_back_as_in_autumn_need_the_name_of_their_zone(files, step):
+    rows = [local for _, _, local, sensor, _ in night("Europe/Berlin", 10, "a") if sensor == "x"]
+    path = files(log=run(*rows[::step])) / "log.csv"
+    with pytest.raises(DataError, match=r"time of .*log.csv goes back to 2026-10-25 02:[05]0:00, as where clocks"):
+        StreamSet.read(path, labelled=False, resample="mean")
+    assert StreamSet.read(path, labelled=False, resample="mean", time_zone="UTC").lengths.tolist() == [30]
 
 
 def test_other_dates_need_their_format(files):

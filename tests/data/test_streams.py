@@ -249,6 +249,7 @@ def test_a_path_is_not_a_pattern(file):
         ("stream,time,label,x\na,0,calm,1\na,1,calm,1,2\n", "row 2 has 5 cells, expected 4 as in the header"),
         ("stream,time,label,x\na,0,calm,1\na,1,calm,two\n", "x of .* is 'two' in row 2, expected a number"),
         ('stream,time,label,x\na,0,calm,"1,5"\n', "x of .* is '1,5' in row 1, expected a number"),
+        ("stream;time;label;x\na;0;calm;1.020,5\n", "is '1.020,5' in row 1, expected a number without marks"),
         ("stream,time,label,x\na,noon,calm,1\n", "time of .* is 'noon' in row 1, expected seconds"),
         (
             "stream,time,label,x\na,0,calm,1\na,1700000000000000000,calm,1\n",

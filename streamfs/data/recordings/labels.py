@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from feature_extractors.base import Array
+from streamfs.data.recordings.clock_changes import refuse_shown_twice
 from streamfs.data.recordings.date_forms import date_forms
 from streamfs.data.recordings.layout import FOLDER, LABEL, RUNS, STREAM, Layout
 from streamfs.data.recordings.rows import Rows
@@ -140,7 +141,9 @@ def _fitting(columns: Sequence[pl.Series], layout: Layout, path: Path) -> Layout
 
 
 def _seconds(cells: pl.Series, layout: Layout, path: Path) -> Array:
-    times = times_of(cells, layout, path)
+    times, is_local = times_of(cells, layout, path)
+    if is_local:
+        refuse_shown_twice(times, layout.zone, f"{cells.name} of {path}")
     if np.isnan(times).any():
         raise DataError(f"row {np.isnan(times).argmax() + 1} of {path} has no {cells.name}")
     return times / in_seconds(times, layout)

@@ -59,8 +59,9 @@ class Layout:
     time_format : str, optional
         What times are, if that is not found by itself: ``s``, ``ms``, ``us`` or ``ns``, or a format of `strftime`,
         such as ``"%d.%m.%Y %H:%M"``; ``.%f`` is the fraction of a second.
-    time_zone : str
-        Time zone of dates without an offset, such as ``Europe/Berlin``.
+    time_zone : str, optional
+        Time zone of dates without an offset, such as ``Europe/Berlin``; in the hour that clocks show twice, the
+        order of rows tells which it is. By default UTC, but dates that go back as clocks do in autumn are refused.
     values : mapping of str to float, "missing" or "unit", optional
         Words in place of numbers, in any column of readings, such as ``{"open": 1, "NA": "missing"}``; and those
         that follow numbers, such as ``{"°C": "unit"}``, one a column.
@@ -95,7 +96,7 @@ class Layout:
     columns: Sequence[str] | None = None
     labels: str | Path | None = None
     time_format: str | None = None
-    time_zone: str = "UTC"
+    time_zone: str | None = None
     values: Mapping[str, float | str] | None = None
     decimal: str | None = None
     period: float | None = None
@@ -125,7 +126,7 @@ class Layout:
         if self.time_format is not None:
             self._set_fraction(self.time_format)
         try:
-            ZoneInfo(self.time_zone)
+            ZoneInfo(self.zone)
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             raise DataError(f"time_zone is {self.time_zone!r}, expected a name such as 'Europe/Berlin'") from error
 
@@ -149,6 +150,11 @@ class Layout:
                 others = f"those of date and time of day, or those of {', '.join(DATE_PARTS)}"
                 raise DataError(f"time is {self.time!r}, expected a column, {others}")
             object.__setattr__(self, "time", self.time[0] if len(self.time) == 1 else tuple(self.time))
+
+    @property
+    def zone(self) -> str:
+        """Time zone of dates without an offset."""
+        return self.time_zone or "UTC"
 
     @property
     def has_units(self) -> bool:

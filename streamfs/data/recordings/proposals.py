@@ -262,7 +262,9 @@ class _Guess:
         return _reads(lambda: self._seconds(column))
 
     def _seconds(self, column: pl.Series) -> Array:
-        return times_of(column, self.layout, self.table.source, 0, self.layout.decimal or self.table.decimal)
+        return times_of(
+            column, self.layout, self.table.source, 0, self.layout.decimal or self.table.decimal
+        ).numbers
 
     def _passes(self, column: pl.Series) -> bool:
         """Return whether a column has dates, or numbers that mostly rise."""

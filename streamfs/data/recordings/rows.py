@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from feature_extractors.base import Array
 from feature_extractors.spelling import nearest
+from streamfs.data.recordings.blocks import TIMELESS, Block, Codes, Few
+from streamfs.data.recordings.clock_changes import order_repeated, refuse_repeated
 from streamfs.data.recordings.layout import LABEL, RUNS, STREAM, Layout
 from streamfs.data.recordings.pool import Pool
 from streamfs.data.recordings.tables import Table, numbers_of, texts_of
@@ -18,61 +19,7 @@ from streamfs.data.recordings.times import check_times, in_seconds, moments, tim
 from streamfs.data.recordings.words import coded, units_of
 from streamfs.errors import DataError, LayoutError
 
-Codes = npt.NDArray[np.int32]
-Few = npt.NDArray[np.int16]
-
 MOST_COLUMNS = 2**15 - 1
-
-LEFT_OUT, TIMELESS = -1, -2
-"""Cells of rows that are not read, and of rows without a time."""
-
-
-@dataclass
-class Block:
-    """A batch of rows of a table; once its rows are on the grid, only their cells are kept.
-
-    Parameters
-    ----------
-    streams : ndarray of shape (n_rows,)
-        Numbers of the streams; -1 if a row is left out.
-    times : ndarray of shape (n_rows,)
-        Seconds; NaN for a stream without ticks.
-    columns : ndarray of shape (n_rows,), or 0
-        Numbers of the columns of the streams, of a long table.
-    labels : ndarray of shape (n_rows,), optional
-        Numbers of the labels, if each run of rows with one is a stream; -1 if a row has none.
-    cells : ndarray of shape (n_rows,), optional
-        Places in the values of the streams, of a wide table those of its first column; `LEFT_OUT` or `TIMELESS`.
-    """
-
-    streams: Codes | Few
-    times: Array
-    columns: Few | int = 0
-    labels: Codes | None = None
-    cells: Codes | None = None
-
-    @property
-    def timed(self) -> npt.NDArray[np.bool_]:
-        """Which rows have a stream and a time."""
-        return (self.streams >= 0) & ~np.isnan(self.times)
-
-    def series(self, n_columns: int, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-        """Return stream and column of the chosen rows as one number."""
-        columns = self.columns if isinstance(self.columns, int) else self.columns[chosen]
-        return np.asarray(self.streams[chosen] * np.int64(n_columns) + columns)
-
-    def place(self, starts: Array, period: float, n_ticks: int, n_columns: int, *, keep_times: bool) -> float:
-        """Put the rows on the grid; return the ticks by which one is off it at most."""
-        timed = self.timed
-        streams = self.streams[timed]
-        elapsed = (self.times[timed] - starts[streams]) / period
-        ticks = np.floor(elapsed + 0.5)
-        columns = self.columns if isinstance(self.columns, int) else self.columns[timed]
-        self.cells = np.where(self.streams >= 0, np.int32(TIMELESS), np.int32(LEFT_OUT))
-        self.cells[timed] = (streams * np.int64(n_ticks) + ticks.astype(np.int64)) * n_columns + columns
-        self.streams, self.columns = np.empty(0, dtype=np.int16), 0
-        self.times = self.times if keep_times else np.empty(0)
-        return float(np.abs(elapsed - ticks).max(initial=0.0))
 
 
 @dataclass
@@ -168,6 +115,11 @@ def read_rows(tables: Sequence[Table], layout: Layout) -> Rows:
         if not blocks and len(tables) == 1:
             raise DataError(f"{table.source} has no readings: it has no rows")
         _to_seconds(blocks, layout, table)
+        what = f"{' and '.join(layout.time_columns)} of {table.source}"
+        if layout.time_zone is None:
+            refuse_repeated(blocks, len(rows.columns), what)
+        else:
+            order_repeated(blocks, len(rows.columns), layout.time_zone, what)
         rows.blocks.append(blocks)
     if not rows.columns or not rows.streams:
         what = "column of readings" if rows.streams else "readings: it has no rows"
@@ -238,10 +190,10 @@ def _block(rows: Rows, pool: Pool, table: Table, meaning: _Meaning, n_before: in
     _add_labels(rows, table, meaning, n_before, batch, streams)
     labels = _label_codes(rows, table, meaning, batch)
     if rows.layout.sensor is None:
-        return Block(pool.keep(streams), pool.keep(times), labels=labels)
+        return Block(pool.keep(streams), pool.keep(times.numbers), labels=labels, is_local=times.is_local)
     columns = _sensors(rows, texts_of(batch[rows.layout.sensor], table.source), table, n_before)
     taken = np.where(columns < 0, streams.dtype.type(-1), streams)
-    return Block(pool.keep(taken), pool.keep(times), pool.keep(columns), labels)
+    return Block(pool.keep(taken), pool.keep(times.numbers), pool.keep(columns), labels, is_local=times.is_local)
 
 
 def _sensors(rows: Rows, sensors: pl.Series, table: Table, n_before: int) -> Few:
@@ -301,15 +253,10 @@ def _number(texts: pl.Series, known: dict[str, int]) -> None:
 
 def _to_seconds(blocks: Sequence[Block], layout: Layout, table: Table) -> None:
     """Convert the times of a table to seconds; numbers have one unit in it."""
-    ends = [end for block in blocks for end in _ends(block.times)]
+    ends = [end for block in blocks for end in block.ends]
     unit = in_seconds(np.array(ends), layout) if ends else 1.0
     n_before = 0
     for block in blocks:
         block.times /= unit
         check_times(block.times, table.source, n_before)
         n_before += len(block.times)
-
-
-def _ends(times: Array) -> tuple[float, ...]:
-    known = times[~np.isnan(times)]
-    return (float(known.min()), float(known.max())) if len(known) else ()

@@ -39,6 +39,7 @@ BLOCK = 2**20
 
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?")
 _FRACTION = re.compile(r"[+-]?\d*\.\d+")
+_GROUPED = re.compile(r"[+-]?\d{1,3}([.,' ]\d{3})+([.,]\d+)?")
 _SEPARATORS = ",;\t|"
 _COMMENTS = re.compile(rb"(?:\s*#[^\n]*\n)*")
 _SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
@@ -166,8 +167,9 @@ def numbers_of(cells: pl.Series, source: object, n_before: int = 0, decimal: str
     numbers = points.cast(pl.Float64, strict=False)
     wrong = (numbers.is_null() & cells.is_not_null()).arg_true()
     if len(wrong):
-        row = n_before + wrong[0] + 1
-        raise LayoutError(f"{cells.name} of {source} is {cells[wrong[0]]!r} in row {row}, expected a number")
+        row, cell = n_before + wrong[0] + 1, cells[wrong[0]]
+        advice = " without marks between groups of digits" if _GROUPED.fullmatch(str(cell)) else ""
+        raise LayoutError(f"{cells.name} of {source} is {cell!r} in row {row}, expected a number{advice}")
     return numbers.fill_null(np.nan).to_numpy()
 
 

@@ -1,6 +1,7 @@
 """Times of recordings in seconds: numbers since any origin or since 1970, dates with and without time zone."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -52,7 +53,17 @@ def _together(parts: Sequence[pl.Series]) -> pl.Series:
     return pl.select(date.alias(", ".join(part.name for part in parts))).to_series()
 
 
-def times_of(cells: pl.Series, layout: Layout, source: object, n_before: int = 0, decimal: str = ".") -> Array:
+class Times(NamedTuple):
+    """Times as numbers, and whether they were dates without an offset.
+
+    Dates that clocks show twice are those that they show first: see `clock_changes`.
+    """
+
+    numbers: Array
+    is_local: bool = False
+
+
+def times_of(cells: pl.Series, layout: Layout, source: object, n_before: int = 0, decimal: str = ".") -> Times:
     """Return a column of times as numbers, dates in seconds since 1970; empty cells are NaN.
 
     Numbers without a `time_format` are in the unit of the file still: see `in_seconds`.
@@ -62,12 +73,12 @@ def times_of(cells: pl.Series, layout: Layout, source: object, n_before: int = 0
         if _are_dates(cells, layout):
             cells = _parsed(cells, layout, source, n_before)
     if cells.dtype == pl.Duration:
-        return np.asarray(cells.dt.total_microseconds().cast(pl.Float64).fill_null(np.nan).to_numpy() / 1e6)
+        return Times(cells.dt.total_microseconds().cast(pl.Float64).fill_null(np.nan).to_numpy() / 1e6)
     if not cells.dtype.is_temporal():
-        return _numbers(cells, layout, source, n_before, decimal)
+        return Times(_numbers(cells, layout, source, n_before, decimal))
     if isinstance(cells.dtype, pl.Datetime) and cells.dtype.time_zone is not None:
-        return _since_1970(cells)
-    return _since_1970(_placed(cells, layout, source))
+        return Times(_since_1970(cells))
+    return Times(_since_1970(_placed(cells, layout, source)), is_local=True)
 
 
 def in_seconds(times: Array, layout: Layout) -> float:
@@ -157,14 +168,13 @@ def _numbers(cells: pl.Series, layout: Layout, source: object, n_before: int, de
 
 def _placed(cells: pl.Series, layout: Layout, source: object) -> pl.Series:
     """Return dates without an offset as datetimes of the layout's time zone."""
-    zone = layout.time_zone
     local = cells.cast(pl.Datetime("us"))
-    placed = local.dt.replace_time_zone(zone, ambiguous="null", non_existent="null")
+    placed = local.dt.replace_time_zone(layout.zone, ambiguous="earliest", non_existent="null")
     wrong = (placed.is_null() & local.is_not_null()).arg_true()
     if len(wrong):
         raise DataError(
-            f"{cells.name} of {source} is {local[wrong[0]]} somewhere, which {zone} has twice or not at all, "
-            "since its clocks change: record dates with an offset"
+            f"{cells.name} of {source} is {local[wrong[0]]} somewhere, which {layout.zone} does not have, since "
+            "clocks go forward: name another time zone, or record dates with an offset"
         )
     return placed
 
