@@ -166,6 +166,16 @@ def test_a_log_of_zigbee2mqtt_is_read_without_what_it_says_again(read):
     ]
 
 
+def test_the_hour_that_clocks_show_twice_is_told_by_the_order_of_a_log(read):
+    shown = ("01:50", "02:10", "02:50", "02:49", "02:05", "02:55", "03:05")  # two lines are a minute late
+    text = "".join(
+        f"info  2026-10-25 {at}:00: MQTT publish: topic 'z/a', payload '{{\"x\":{number}}}'\n"
+        for number, at in enumerate(shown)
+    )
+    found = [reading.time for reading in read("log.log", text, time_zone="Europe/Berlin")]
+    assert [(time - found[0]) / 60 for time in found] == [0, 20, 60, 59, 75, 125, 135]
+
+
 def test_a_table_is_no_history(read, tmp_path):
     assert read("log.csv", "time,x\n0,1\n") is None
     assert read("notes.txt", "see you\n") is None

@@ -18,6 +18,7 @@ PUBLISHED = re.compile(
 """A line about a publication, of any version."""
 
 _OTHERS = ("/bridge", "/availability", "/set", "/get")
+_GOES_BACK = 600.0  # seconds
 _NO_READINGS = {"linkquality", "last_seen", "update_available"}
 
 
@@ -28,7 +29,7 @@ def published(path: Path, time_zone: str = "UTC") -> Iterator[PastReading]:
     that it knows of a device whenever something changes, and when it starts: what says the same as before is
     no reading, and of a time that was there before only what has changed.
     """
-    zone = ZoneInfo(time_zone)
+    clock = _Clock(time_zone)
     last: dict[str, dict[str, Any]] = {}
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
@@ -43,7 +44,7 @@ def published(path: Path, time_zone: str = "UTC") -> Iterator[PastReading]:
                 continue
             seen = said.get("last_seen")
             is_again = seen is not None and seen == before.get("last_seen")
-            time = _seconds(found["date"] if seen is None else seen, zone)
+            time = clock.seconds(found["date"] if seen is None else seen)
             for quantity, text in said.items():
                 value = value_of(text)
                 if value is None or quantity in _NO_READINGS or (is_again and before.get(quantity) == text):
@@ -59,9 +60,22 @@ def _json(payload: str) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def _seconds(time: float | str, zone: ZoneInfo) -> float:
-    """Return seconds since 1970 of a date, or of milliseconds since then."""
-    if not isinstance(time, str):
-        return float(time) / 1e3
-    date = datetime.fromisoformat(time)
-    return (date if date.tzinfo else date.replace(tzinfo=zone)).timestamp()
+class _Clock:
+    """Times of a log in seconds since 1970: the hour that clocks show twice begins anew where they go back."""
+
+    def __init__(self, zone: str) -> None:
+        self._zone = ZoneInfo(zone)
+        self._before = 0.0
+        self._fold = 0
+
+    def seconds(self, time: float | str) -> float:
+        """Return the seconds of a date, local if it has no offset, or of milliseconds since 1970."""
+        if not isinstance(time, str):
+            return float(time) / 1e3
+        date = datetime.fromisoformat(time)
+        if date.tzinfo:
+            return date.timestamp()
+        first, second = (date.replace(tzinfo=self._zone, fold=fold).timestamp() for fold in (0, 1))
+        self._fold = int(first != second and (self._fold or first <= self._before - _GOES_BACK))
+        self._before = first
+        return second if self._fold else first
