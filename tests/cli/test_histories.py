@@ -166,7 +166,7 @@ def test_a_log_of_zigbee2mqtt_is_read_without_what_it_says_again(read):
     ]
 
 
-def test_the_hour_that_clocks_show_twice_is_told_by_the_order_of_a_log(read):
+def test_in_the_hour_that_clocks_show_twice_the_order_of_a_log_counts(read):
     shown = ("01:50", "02:10", "02:50", "02:49", "02:05", "02:55", "03:05")  # two lines are a minute late
     text = "".join(
         f"info  2026-10-25 {at}:00: MQTT publish: topic 'z/a', payload '{{\"x\":{number}}}'\n"

@@ -178,7 +178,7 @@ def night(zone, minutes, devices="ab"):
         pytest.param(lambda rows: sorted(rows, key=lambda row: row[0]), id="by device"),
     ],
 )
-def test_the_order_of_rows_tells_which_of_both_hours_in_autumn_a_date_is_in(files, zone, minutes, ordered):
+def test_the_order_of_rows_decides_which_of_both_hours_in_autumn_a_date_is_in(files, zone, minutes, ordered):
     rows = ordered(night(zone, minutes))
     known, local = ("\n".join(",".join(map(str, (d, t[kind], s, v))) for d, *t, s, v in rows) for kind in (0, 1))
     folder = files(known=f"device,time,sensor,value\n{known}\n", local=f"device,time,sensor,value\n{local}\n")
@@ -196,7 +196,7 @@ def test_hourly_dates_that_clocks_show_twice_are_both_read(files):
     assert not np.isnan(streams.values).any()
 
 
-def test_dates_that_clocks_show_twice_are_refused_where_nothing_tells_which_they_are(files):
+def test_dates_that_clocks_show_twice_are_refused_where_their_order_is_open(files):
     some = run("2026-10-25 01:40:00", "2026-10-25 02:30:00", "2026-10-25 03:20:00")
     cuts = "start,end,label\n2026-10-25 01:00,2026-10-25 02:10,on\n"
     folder = files(log=some, other=run("2026-10-25 01:00", "2026-10-25 01:30"), cuts=cuts)

@@ -58,7 +58,7 @@ class Transport:
     session for `session_expiry` seconds while disconnected, sends at most `receive_maximum` unacknowledged
     messages of quality of service 1, and drops those of more than `max_packet_bytes`. It publishes the will if the
     connection is lost; the birth is published at each connection. `backoff` is the minimum and maximum seconds
-    before reconnecting, doubled each time until a connection lasts longer than the maximum, and randomly up to
+    before reconnecting, doubled each time until a connection lasts longer than that, and randomly up to
     half less. `connect_timeout` does not count the lookup of the broker's name. `permits` is asked before `poll`
     connects, and may be set.
 
@@ -88,7 +88,7 @@ class Transport:
         max_queue: int = 10_000,
         will: Publication | None = None,
         birth: Publication | None = None,
-        backoff: tuple[float, float] = (0.5, 60.0),
+        backoff: tuple[float, float] = (0.5, 10.0),
         connect_timeout: float = 3.0,
         seed: int | None = None,
         clock: SteadyClock | None = None,
