@@ -181,7 +181,7 @@ class KernelArena:
                     f"{(least, *others)}, without gaps and free to be written to"
                 )
             self._held[name] = array
-            self.record[name] = array.__array_interface__["data"][0]
+            self.record[name] = array.ctypes.data
 
 
 def _thresholds(procedure: Procedure) -> npt.NDArray[Any]:

@@ -152,7 +152,7 @@ def _begin(state: State, procedure: Procedure, bindings: Bindings, options: Opti
     for _, record in islice(state.log.read(0), 1):
         if record.kind == START:
             first = procedure if record.topic == procedure.digest else load(record.topic)
-            if record.payload:
+            if record.payload not in (b"", described(bindings, options)):
                 bindings, options = understood(record.payload, first.channels)
             return Core(first, bindings, options, load)
     return Core(procedure, bindings, options, load)

@@ -48,7 +48,7 @@ def simulator() -> Iterator[Attempt]:
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     gc.collect()  # or what earlier worlds left would be frozen, and never be collected
-    gc.freeze()  # what is there already is not looked at again and again
+    gc.freeze()  # what is there already is not looked at again and again, also not by the next simulator
     thresholds = gc.get_threshold()
     gc.set_threshold(SELDOM, *thresholds[1:])
     memory = MEMORY if MEMORY.is_dir() else None
@@ -57,7 +57,6 @@ def simulator() -> Iterator[Attempt]:
             yield partial(attempt, Path(folder) / "world")
     finally:
         gc.set_threshold(*thresholds)
-        gc.unfreeze()
         logging.disable(disabled)
 
 

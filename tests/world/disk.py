@@ -29,7 +29,7 @@ class Disk:
         self._timeline, self._process, self._random, self._faults = timeline, process, random, faults
         process.on_death = self.photograph
         self._contents = {}  # durable bytes by inode
-        self._entries = {}  # durable inodes by name, by folder
+        self._entries = {}  # durable inodes by name, by the inode of their folder
         self._n_syncs = 0
         self._journal_before = None  # bytes of the write-ahead log before the commit under way
         self._honest_database = None  # the database when the disk began to lie
@@ -81,14 +81,11 @@ class Disk:
         return numbers
 
     def _keep(self, descriptor):
-        link, found = f"/proc/self/fd/{descriptor}", os.fstat(descriptor)
+        found = os.fstat(descriptor)
         if stat.S_ISDIR(found.st_mode):
-            folder = Path(link).readlink()
-            self._entries[folder] = entries(folder)
+            self._entries[found.st_ino] = entries(descriptor)
         else:
-            again = os.open(link, os.O_RDONLY)  # it may be open for writing alone
-            self._contents[found.st_ino] = os.pread(again, found.st_size, 0)
-            os.close(again)
+            self._contents[found.st_ino] = content(descriptor, found.st_size)
 
     def _take_time(self):
         seconds = self._faults.disk_latency(self._timeline.now)
@@ -116,10 +113,9 @@ class Disk:
         if power_failed:
             self._lose_database()
             self._lose_entries()
-            for folder, known in self._entries.items():
-                if folder != self._spool:
-                    for name, inode in known.items():
-                        self._lose_content(folder / name, inode)
+            for folder in folders_in(self.root):
+                for name, inode in self._entries[inode_of(folder)].items():
+                    self._lose_content(folder / name, inode)
         self._journal_before = None
 
     def replace(self, root):
@@ -128,8 +124,7 @@ class Disk:
         root.rename(self.root)
         files = [path for path in self.root.rglob("*") if path.is_file() and not is_database(path.name)]
         self._contents |= {path.stat().st_ino: path.read_bytes() for path in files}
-        folders = [Path(folder) for folder, *_ in os.walk(self.root)]
-        self._entries |= {folder: entries(folder) for folder in folders}
+        self._entries |= {inode_of(folder): entries(folder) for folder in folders_in(self.root)}
 
     def _database(self):
         return {path: path.read_bytes() if path.exists() else None for path in (self._journal, self._wal)}
@@ -151,11 +146,10 @@ class Disk:
 
     def _lose_entries(self):
         """Let what was done to folders since they were synced be undone, or not: each file as a whole."""
-        roots = self.root, self._spool
-        folders = [Path(folder) for root in roots for folder, *_ in os.walk(root)]
-        durable = by_inode({folder: self._entries.get(folder, {}) for folder in folders})
-        self._entries = {folder: entries(folder) for folder in folders}
-        found = by_inode(self._entries)
+        folders = {inode_of(folder): folder for root in (self.root, self._spool) for folder in folders_in(root)}
+        durable = by_inode({folder: self._entries.get(inode, {}) for inode, folder in folders.items()})
+        self._entries = {inode: entries(folder) for inode, folder in folders.items()}
+        found = by_inode({folder: self._entries[inode] for inode, folder in folders.items()})
         keeps = defaultdict(lambda: self._random.random() < 0.5)  # whether what was done to a path is kept
         undone = [
             inode
@@ -172,7 +166,7 @@ class Disk:
                 durable[inode].write_bytes(self._contents[inode])
                 self._contents[durable[inode].stat().st_ino] = self._contents[inode]
         if undone:
-            self._entries = {folder: entries(folder) for folder in folders}
+            self._entries = {inode: entries(folder) for inode, folder in folders.items()}
 
     def _lose_content(self, path, inode):
         """Let each sector that was not synced be as it was before, as it was written, or, if it is new, zero."""
@@ -198,10 +192,32 @@ def is_database(name):
     return name.startswith("journal.sqlite")
 
 
+def content(descriptor, size):
+    """Return the bytes of an open file, which may be open for writing alone."""
+    try:
+        return os.pread(descriptor, size, 0)
+    except OSError:
+        again = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY)
+        try:
+            return os.pread(again, size, 0)
+        finally:
+            os.close(again)
+
+
+def folders_in(root):
+    """Return a folder and those in it, at any depth; none if it is not there."""
+    return [Path(folder) for folder, *_ in os.walk(root)]
+
+
+def inode_of(path):
+    """Return the inode of a file or folder."""
+    return path.stat().st_ino
+
+
 def entries(folder):
-    """Return the inodes of a folder's files by name, except those of the database."""
-    files = [entry for entry in os.scandir(folder) if entry.is_file()]
-    return {entry.name: entry.inode() for entry in files if not is_database(entry.name)}
+    """Return the inodes of a folder's files by name, except those of the database; it may be open, too."""
+    with os.scandir(folder) as found:
+        return {each.name: each.inode() for each in found if not is_database(each.name) and each.is_file()}
 
 
 def by_inode(folders):

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cache, partial
 from math import inf
 from pathlib import Path
@@ -11,7 +11,6 @@ from random import Random
 from tempfile import TemporaryDirectory
 from threading import Event
 from typing import NamedTuple
-from unittest.mock import patch
 
 from devices import Yard
 from disk import START, Disk
@@ -282,10 +281,14 @@ def seams(world: World) -> Iterator[None]:
         (Segment, "_start", start_segment),
         (Journal, "commit", commit),
     ]
-    with ExitStack() as exits:
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]
+    try:
         for owner, name, new in replaced:
-            exits.enter_context(patch.object(owner, name, new))
+            setattr(owner, name, new)
         yield
+    finally:
+        for owner, name, old in before:
+            setattr(owner, name, old)
 
 
 @cache

@@ -62,9 +62,9 @@ class ModelStreams:
     corrected by what was pushed in vain: samples after a decision, which had been joined before it was known.
     """
 
-    def __init__(self, procedure: Procedure, joiner: Joiner) -> None:
+    def __init__(self, procedure: Procedure, joiner: Joiner, engine: Engine | None = None) -> None:
         self.procedure = procedure
-        self.engine = Engine(procedure)
+        self.engine = Engine(procedure) if engine is None else engine
         self._joiner = joiner
         self._slots = np.zeros((0, len(procedure.channels)), dtype=np.int32)  # by the engine's rows
         self._numbers = np.zeros(0, dtype=np.int64)  # of the joiner's streams, likewise
@@ -255,8 +255,7 @@ class ModelStreams:
         arrays: Mapping[str, npt.NDArray[Any]],
     ) -> Self:
         """Restore what `to_state` has copied."""
-        model = cls(procedure, joiner)
-        model.engine = Engine.from_state(procedure, header, arrays)
+        model = cls(procedure, joiner, Engine.from_state(procedure, header, arrays))
         model._slots, model._numbers = arrays["slots"].copy(), arrays["numbers"].copy()
         rows = model.engine.rows(WAITING, OPEN, DECIDED)
         model._reserve_rows()[model._numbers[rows]] = rows

@@ -159,7 +159,7 @@ class Roster:
     def unused(self) -> list[str]:
         """Return the names of the nodes that feed no stream, after others were bound."""
         slots = np.concatenate([model.all_slots() for model in self.models])
-        used = set(np.unique(slots // len(self._joiner.channels)).tolist())
+        used = set((slots // len(self._joiner.channels)).tolist())
         return [name for name, node in self.nodes.items() if node not in used]
 
     def forget_node(self, name: str) -> None:

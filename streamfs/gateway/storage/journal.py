@@ -16,6 +16,7 @@ from streamfs.gateway.core.options import Limits
 from streamfs.gateway.core.records import Mark
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.storage.journal_reader import JournalReader
+from streamfs.gateway.storage.journal_rows import COLUMNS
 from streamfs.gateway.storage.journal_schema import check_whole, connect, migrate, using, version_of
 from streamfs.gateway.storage.journal_writer import JournalWriter
 from streamfs.procedure.procedure import Decision
@@ -65,14 +66,15 @@ class Journal(JournalReader):
         try:
             self._open(Path(path))
             super().__init__(path)
-            self.check_sums()
+            totals = self.check_sums()
             self._snapshots = self.snapshot_positions()
         except BaseException:
             self._connection.close()
             raise
-        self._writer = JournalWriter(self._connection, self.highest_numbers(), self.sums())
+        sums = {table: totals[table] for table in COLUMNS}
+        self._writer = JournalWriter(self._connection, self.highest_numbers(), sums)
         self.repeated_decisions = 0
-        self.position = self.committed_position()
+        self.position = totals["position"]
         self.n_outbox = self.count("outbox")
 
     def commit(self, entry: Entry) -> list[int]:
@@ -110,7 +112,7 @@ class Journal(JournalReader):
             self._in_use.release()
 
     def _open(self, path: Path) -> None:
-        version_of(self._connection, path)  # before anything is changed
+        version = version_of(self._connection, path)  # before anything is changed
         check_whole(self._connection, path)
         with using(path):
             mode = self._connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
@@ -118,7 +120,7 @@ class Journal(JournalReader):
             self._connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
         if mode != "wal":
             raise StateError(f"{path} cannot have a write-ahead log, expected a file system that shares memory")
-        migrate(self._connection, path)
+        migrate(self._connection, path, version)
 
     def _add_decisions(self, decisions: Sequence[Decision]) -> int:
         """Add decisions; return how many were known already."""

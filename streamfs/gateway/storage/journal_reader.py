@@ -23,6 +23,8 @@ from streamfs.gateway.storage.read_only import open_read_only
 
 _log = logging.getLogger(__name__)
 
+_NUMBERED = ("decisions", "energy", "snapshots")  # tables whose newest row has the highest number given
+_HIGHEST = f"SELECT {', '.join(f'(SELECT coalesce(max(number), 0) FROM {table})' for table in _NUMBERED)}"  # noqa: S608 - ours
 _SUMS = f"SELECT {', '.join(f'(SELECT coalesce(sum(checksum), 0) FROM {table})' for table in COLUMNS)}"  # noqa: S608 - ours
 
 _REMEDY = "put back a copy of the state folder, or move it away to start afresh"
@@ -135,17 +137,10 @@ class JournalReader:
             for node, channel, sequence, time in rows
         ]
 
-    def sums(self) -> Counter[str]:
-        """Return the sum of the rows' checksums of each table, as of the last commit."""
-        totals = self._totals()
-        return Counter({table: totals[table] for table in COLUMNS})
-
     def highest_numbers(self) -> Counter[str]:
         """Return the highest number of each table's rows; of the outbox, also of those that have left it."""
-        numbers = Counter(outbox=self._totals()["published"])
-        for table in ("decisions", "energy", "snapshots"):
-            numbers[table] = self._rows(f"SELECT coalesce(max(number), 0) FROM {table}")[0][0]  # noqa: S608 - ours
-        return numbers
+        (numbers,) = self._rows(_HIGHEST)
+        return Counter({"outbox": self._totals()["published"], **dict(zip(_NUMBERED, numbers, strict=True))})
 
     def copy_to(self, path: Path) -> None:
         """Write a durable copy of the journal as of one commit, in one file that its owner alone can read."""
@@ -154,14 +149,18 @@ class JournalReader:
             self._reader.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")  # readers of one with a log beside it leave files behind
 
-    def check_sums(self) -> None:
-        """Raise a StateError if a row has vanished, or is there again; rows are checked when they are read."""
+    def check_sums(self) -> dict[str, int]:
+        """Raise a StateError if a row has vanished, or is there again; return the totals.
+
+        Rows are checked when they are read.
+        """
         with self._at_one_moment():
-            sums = self.sums()
+            totals = self._totals()
             (found,) = self._rows(_SUMS)
         for table, total in zip(COLUMNS, found, strict=True):
-            if total != sums[table]:
+            if total != totals[table]:
                 raise StateError(f"{self.path} is damaged: rows of {table} are missing or are old ones; {_REMEDY}")
+        return totals
 
     def check(self) -> None:
         """Raise a StateError if anything is damaged: pages, indexes, a row of any table, a snapshot's state."""

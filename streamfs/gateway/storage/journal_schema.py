@@ -233,10 +233,10 @@ def undoing(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Migrate a journal to the current version, in one transaction; raise as `version_of`."""
+def migrate(connection: sqlite3.Connection, path: Path, version: int = 0) -> None:
+    """Migrate a journal from a version, by default that of an empty one, to the current, in one transaction."""
     connection.create_function("checksum", -1, checksum, deterministic=True)
-    steps = MIGRATIONS[version_of(connection, path) :]
+    steps = MIGRATIONS[version:]
     if steps:
         marks = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {len(MIGRATIONS)};"
         with using(path), undoing(connection):

@@ -22,6 +22,14 @@ def check_model(path: Path) -> None:
         raise ModelError(f"{path} is damaged: its content has the digest {digest}")
 
 
+def _has(path: Path, data: bytes) -> bool:
+    """Whether a file is there, with this content, which was durable before it had its name."""
+    try:
+        return path.read_bytes() == data
+    except OSError:
+        return False
+
+
 class Models:
     """A folder of model files, each named after the digest of its content; created with the first.
 
@@ -48,7 +56,8 @@ class Models:
         self._new.add(digest)
         with storing(path):
             make_folder(self._folder, OWNERS_FOLDER)
-            container.write(path, data, OWNERS_FILE)
+            if not _has(path, data):
+                container.write(path, data, OWNERS_FILE)
             sync_folder(self._folder)
         return digest
 

@@ -33,8 +33,8 @@ def first_position(path: Path) -> int:
 
 def segments(folder: Path) -> list[Path]:
     """Return the segments in a folder, oldest first."""
-    with reading(folder):
-        return sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name))
+    with reading(folder), os.scandir(folder) as found:
+        return [folder / name for name in sorted(each.name for each in found) if _NAME.fullmatch(name)]
 
 
 def whole_frames(path: Path) -> Iterator[Frame]:
