@@ -71,6 +71,14 @@ def test_a_metric_has_its_own_time_or_that_of_its_payload():
     assert part[1].time == NOON / 1000 + 0.5
 
 
+@pytest.mark.parametrize(("quality", "n_read"), [(192, 1), (0, 0), (500, 0)])
+def test_a_value_that_is_bad_or_stale_by_its_quality_reports_nothing(quality, n_read):
+    units, said = field(1, 12) + field(8, "Cel"), field(1, 3) + field(3, quality)
+    properties = field(1, "engUnit") + field(1, "Quality") + field(2, units) + field(2, said)
+    parts = codec_for("sparkplug").decode(payload(metric("temperature", f12=21.5, f9=properties)), 0.0).parts
+    assert len(parts) == n_read
+
+
 def test_what_is_null_or_text_reports_nothing_and_unknown_fields_are_left_out():
     said = payload(
         metric("a", f7=1), metric("b", f15="on"), metric("c", f12=1.0, f9=b"\x0a\x00"), metric(None, 5, f12=1.0)

@@ -27,6 +27,9 @@ _WRITTEN: Mapping[int | None, tuple[str, type, int]] = {
 }
 """Field, type and bits, 0 if it is not whole, of the value that metrics of these types have (6.4.16)."""
 
+_QUALITY, _GOOD = b"Quality", 192
+"""A property of metrics, and what it is while the value holds (6.4.18); 0 is bad, 500 stale."""
+
 _VALUES = ("int_value", "long_value", "float_value", "double_value", "boolean_value", "string_value")
 _FIELDS = (
     ("name", 1, "STRING"),
@@ -47,8 +50,8 @@ class SparkplugCodec:
     """Decode payloads of Sparkplug B (3.0, chapter 6): numbers, true and false of metrics.
 
     `fields` has the names of metrics and their channels; without it, a metric's name is its channel. A metric that
-    is null reports nothing. Times are milliseconds. Data may name a metric by its alias alone, and without its
-    type, which are known from the birth before.
+    is null, or bad or stale by its property `Quality`, reports nothing. Times are milliseconds. Data may name a
+    metric by its alias alone, and without its type, which are known from the birth before.
     """
 
     def __init__(self, fields: Mapping[str, str] | None = None, words: Words | None = None) -> None:
@@ -86,7 +89,7 @@ class SparkplugCodec:
                 aliases[name] = metric.datatype
             elif metric.datatype:
                 aliases.pop(name, None)
-            if not (is_text or metric.is_null or _value(metric) is None):
+            if not (is_text or metric.is_null or _value(metric) is None or not _holds(metric)):
                 yield channel, name, metric
 
 
@@ -177,6 +180,12 @@ def _value(metric: Any, datatype: Any = None) -> Any:
     return None
 
 
+def _holds(metric: Any) -> bool:
+    """Return whether no property says that the value does not hold."""
+    properties = zip(metric.properties.keys, metric.properties.values, strict=False)
+    return all(said.int_value == _GOOD for name, said in properties if name == _QUALITY and not said.is_null)
+
+
 def _signed(value: int, bits: int, field_bits: int) -> int:
     """Return a whole number of some bits: writers give its two's complement that width, or that of the field."""
     for width in (field_bits, bits):
@@ -209,6 +218,16 @@ def _schema() -> tuple[Any, type[Exception]]:
     payload.field.add(name="metrics", number=2, label=3, type=kinds.TYPE_MESSAGE, type_name=".sparkplug.Metric")
     for name, place, kind in _FIELDS:
         metric.field.add(name=name, number=place, label=1, type=getattr(kinds, f"TYPE_{kind}"))
+    set_of, property_ = file.message_type.add(name="PropertySet"), file.message_type.add(name="PropertyValue")
+    set_of.field.add(name="keys", number=1, label=3, type=kinds.TYPE_BYTES)
+    set_of.field.add(
+        name="values", number=2, label=3, type=kinds.TYPE_MESSAGE, type_name=".sparkplug.PropertyValue"
+    )
+    property_.field.add(name="is_null", number=2, label=1, type=kinds.TYPE_BOOL)
+    property_.field.add(name="int_value", number=3, label=1, type=kinds.TYPE_UINT32)
+    metric.field.add(
+        name="properties", number=9, label=1, type=kinds.TYPE_MESSAGE, type_name=".sparkplug.PropertySet"
+    )
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     descriptor = pool.FindMessageTypeByName("sparkplug.Payload")
