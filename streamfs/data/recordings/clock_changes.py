@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.data.recordings.blocks import Block
-from streamfs.errors import DataError
+from streamfs.errors import DataError, LayoutError
 
 _Mask = npt.NDArray[np.bool_]
 _Places = npt.NDArray[np.intp]
@@ -19,6 +19,9 @@ _Keys = npt.NDArray[np.int64]
 
 _DAY, _NIGHT = 86_400.0, 4 * 3600.0
 _FIRST_SUNDAY = 3 * _DAY
+_ZONES = "Europe/Berlin", "Europe/London", "Europe/Athens", "America/New_York", "Australia/Sydney"
+"""Those that are proposed: they have no hour in common that clocks show twice."""
+
 _KNOWN = -2.2e9, 7.2e9  # 1900 to 2198
 _LEAST = 1e-6  # seconds by which times go back, if they are not equal
 
@@ -94,10 +97,10 @@ def refuse_repeated(blocks: Sequence[Block], n_columns: int, what: str) -> None:
     for group in _groups((rows.times // _DAY).astype(np.int64) * len(rows.times) + series, np.arange(len(series))):
         turn = _turn(rows.times[group], 1800.0, 3600.0)
         if turn is not None:
-            raise DataError(
-                f"{what} goes back to {_shown(rows.times[group[turn]], 'UTC')}, as where clocks change in autumn: "
-                "name the time zone of the dates, such as Europe/Berlin, or UTC if they are in order"
-            )
+            time = rows.times[group[turn]]
+            zone = next(({"time_zone": each} for each in _ZONES if _shows_twice(each, time)), {})
+            problem = f"{what} goes back to {_shown(time, 'UTC')}, as where clocks change in autumn"
+            raise LayoutError(f"{problem}: name the time zone of the dates, or UTC if they are in order", zone)
 
 
 class _Chosen(NamedTuple):
@@ -137,6 +140,12 @@ def _turn(times: Array, least: float, most: float) -> int | None:
     (turns,) = (falls >= min(least, _LEAST)).nonzero()
     is_one = len(turns) == 1 and least <= falls[turns[0]] <= most
     return int(turns[0]) + 1 if is_one else None
+
+
+def _shows_twice(zone: str, local: float) -> bool:
+    """Return whether clocks of a zone show a time twice, given as seconds since 1970 if it were in UTC."""
+    shown = datetime.fromtimestamp(local, UTC).replace(tzinfo=ZoneInfo(zone))
+    return shown.timestamp() < shown.replace(fold=1).timestamp()
 
 
 def _undecided(time: float, zone: str, what: str) -> DataError:
