@@ -14,10 +14,13 @@ N_FINALISTS = 3
 """Subsets that a search hands on, the best by its scores, beside those that are always handed on."""
 
 N_FOR_ALL = 2
-"""Of what is tried with the first learner, how much is tried with the others."""
+"""Of what is tried with the first learner, how much is tried with the others, beside what decides soonest."""
 
 DOUBT_OF_FOUND = 0.5
 """Standard errors by which the shares of subsets that a search has found are taken to be less than they seem."""
+
+DOUBT_OF_WAITING = 1.0
+"""The same where the tick from which they decide was chosen by these streams, too."""
 
 DOUBT_OF_PLAIN = 0.0
 """The same of those that are always handed on, for which no choice was made by a look at the streams."""
@@ -58,3 +61,10 @@ def finalists(scores: Iterable[SubsetScore], always: Iterable[Subset]) -> tuple[
         unlike.setdefault((each.chance, each.cost, each.start), each)
     best = islice(unlike.values(), N_FINALISTS)
     return tuple(dict.fromkeys((*best, *(each for each in ordered if each.subset in kept))))
+
+
+def doubt_of(is_plain: bool, is_late: bool) -> float:
+    """Return the doubt of a subset that is always handed on, or was found, and decides from tick 1 on or late."""
+    if is_plain:
+        return DOUBT_OF_PLAIN
+    return DOUBT_OF_WAITING if is_late else DOUBT_OF_FOUND

@@ -26,12 +26,11 @@ from streamfs.training.promises.certificate import Certificate, certify, walk
 from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.falling_thresholds import FALLS, cheapest_fall
 from streamfs.training.promises.finalists import (
-    DOUBT_OF_FOUND,
-    DOUBT_OF_PLAIN,
     N_FOR_ALL,
     SURE,
     Finalist,
     Way,
+    doubt_of,
     finalists,
 )
 from streamfs.training.promises.giving_up import Patience, cheapest_patience
@@ -188,20 +187,23 @@ class PromiseTrainer:
         All features, and all columns as they were recorded, may also wait until the last of the ticks.
         """
         plain = [tuple(sorted(subset)) for subset in self.candidates.plain]
-        ways = dict[Way, None]()
+        ways, first = dict[Way, None](), self.starts[0]
         for each in finalists(scorer.scores.values(), plain):
             is_plain = each.subset in plain
-            starts = (each.start, self.starts[0], self.starts[-1]) if is_plain else (each.start, self.starts[0])
-            ways |= dict.fromkeys(
-                (each.subset, at, DOUBT_OF_PLAIN if is_plain else DOUBT_OF_FOUND) for at in starts
-            )
+            starts = (each.start, first, self.starts[-1]) if is_plain else (each.start, first)
+            ways |= dict.fromkeys((each.subset, at, doubt_of(is_plain, at > first)) for at in starts)
         return self._fitted(max(self._tried(ways, scorer.promise), key=_score))
 
     def _tried(self, ways: Iterable[Way], promise: Promise) -> list[Finalist]:
-        """Follow held-out streams by some ways with the first learner, and by the leading ones with the others."""
+        """Follow held-out streams by some ways with the first learner, and by the leading ones with the others.
+
+        The best that does not wait is among these: another learner may be sure sooner.
+        """
         first, *others = self.learners
         tried = [self._followed(way, first, promise) for way in ways]
         leading = sorted(tried, key=_score)[-N_FOR_ALL:]
+        if all(each.way[1] > self.starts[0] for each in leading):
+            leading += sorted((each for each in tried if each.way[1] == self.starts[0]), key=_score)[-1:]
         for name in others:
             if name != BOOSTING or max(tried, key=_score).score.chance < SURE:
                 tried += [self._followed(each.way, name, promise) for each in leading]

@@ -37,11 +37,12 @@ from streamfs.training.promises import (
 )
 from streamfs.training.promises.candidates import Candidates
 from streamfs.training.promises.certificate import walk
+from streamfs.training.promises.finalists import Finalist
 from streamfs.training.promises.held_out import HeldOut
 from streamfs.training.promises.problem import PromiseProblem
 from streamfs.training.promises.search_and_certify import PromiseTrainer
 from streamfs.training.promises.split import TrainTestSplit
-from streamfs.training.promises.subset_score import evaluate_starts
+from streamfs.training.promises.subset_score import SubsetScore, evaluate_starts
 
 FEATURES = ["mean(a.level)", "mean(b.level)", "mean(a.noise)"]
 PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
@@ -735,9 +736,29 @@ def test_what_a_search_has_found_must_be_better_than_what_was_not_searched_by_mo
     found = []
     monkeypatch.setattr(PromiseTrainer, "_fitted", lambda _, best: found.append(best.way[0]))
     for doubt in (-2.0, 50.0):
-        monkeypatch.setattr(search_and_certify, "DOUBT_OF_FOUND", doubt)
+        monkeypatch.setattr(search_and_certify, "doubt_of", lambda is_plain, _, d=doubt: 0.0 if is_plain else d)
         trainer.fit_best(scorer)
     assert len(found[0]) < len(found[1]) == len(plan.candidates.proposed)
+
+
+def test_what_waits_is_doubted_more_and_the_best_that_does_not_is_tried_with_each_learner(plan, monkeypatch):
+    trainer = replace(plan.trainer(), learners=dict.fromkeys(("extra-trees", "c45")), starts=(1, 4))
+    plain, found = plan.candidates.plain[-1], plan.candidates.plain[-1][:1]
+    scorer = trainer.scorer(PROMISE)
+    scorer.scores |= {subset: SubsetScore(subset, 0.9, 1.0, 0.0, start=4) for subset in (plain, found)}
+    followed = []
+
+    def follow(_, way, learner, __):
+        followed.append((*way, learner))
+        score = SubsetScore(way[0], 0.1 * way[1] + 0.01 * len(way[0]), 1.0, 0.0)
+        return Finalist(way, learner, score, None, None, None)
+
+    monkeypatch.setattr(PromiseTrainer, "_followed", follow)
+    monkeypatch.setattr(PromiseTrainer, "_fitted", lambda _, best: best)
+    assert trainer.fit_best(scorer).way[:2] == (plain, 4)
+    ways = [(plain, 4, 0.0), (plain, 1, 0.0), (found, 4, 1.0), (found, 1, 0.5)]
+    assert sorted(each[:3] for each in followed if each[3] == "extra-trees") == sorted(ways)
+    assert {each[:3] for each in followed if each[3] == "c45"} == {*ways[:3]}
 
 
 def test_a_search_is_no_worse_than_all_features(plan):
