@@ -176,6 +176,7 @@ def night(zone, minutes, devices="ab"):
         pytest.param(list, id="by time"),
         pytest.param(lambda rows: rows[::-1], id="the newest first"),
         pytest.param(lambda rows: sorted(rows, key=lambda row: row[0]), id="by device"),
+        pytest.param(lambda rows: [*rows[:50], *rows[50:55][::-1], *rows[55:]], id="not quite in order"),
     ],
 )
 def test_the_order_of_rows_decides_which_of_both_hours_in_autumn_a_date_is_in(files, zone, minutes, ordered):

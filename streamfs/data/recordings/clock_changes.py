@@ -23,7 +23,6 @@ _ZONES = "Europe/Berlin", "Europe/London", "Europe/Athens", "America/New_York", 
 """Those that are proposed: they have no hour in common that clocks show twice."""
 
 _KNOWN = -2.2e9, 7.2e9  # 1900 to 2198
-_LEAST = 1e-6  # seconds by which times go back, if they are not equal
 
 
 class Repeat(NamedTuple):
@@ -135,10 +134,10 @@ def _groups(keys: _Keys, places: _Places) -> Iterator[_Places]:
 
 
 def _turn(times: Array, least: float, most: float) -> int | None:
-    """Return where times go back by some seconds, if they do so once and are in order else."""
+    """Return where times go back by some seconds at least, if they do so once, and by no more than the most."""
     falls = times[:-1] - times[1:]
-    (turns,) = (falls >= min(least, _LEAST)).nonzero()
-    is_one = len(turns) == 1 and least <= falls[turns[0]] <= most
+    (turns,) = (falls >= least).nonzero()
+    is_one = len(turns) == 1 and falls[turns[0]] <= most
     return int(turns[0]) + 1 if is_one else None
 
 
