@@ -8,7 +8,7 @@ from streamfs.base import container
 from streamfs.gateway.core.core import KIND, VERSION, Core
 from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.option_declaration import declared
-from streamfs.gateway.core.options import AfterWithdrawal, Drift, Limits, Options, StreamTimes, Time
+from streamfs.gateway.core.options import AfterWithdrawal, DeviceReturn, Drift, Limits, Options, StreamTimes, Time
 from streamfs.gateway.core.records import MESSAGE, Record, start_record
 
 
@@ -55,6 +55,7 @@ class Models:
 def make_options(**values):
     """Return options from their keys, whatever their sections are."""
     sections = {"time": Time, "limits": Limits, "streams": StreamTimes, "promise": AfterWithdrawal, "drift": Drift}
+    sections["devices"] = DeviceReturn  # last: of keys that it shares, the promise has them
     given = {}
     for name, section in sections.items():
         own = {key: values.pop(key) for key in tuple(values) if key in declared(section)}

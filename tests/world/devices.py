@@ -10,14 +10,18 @@ from helpers.demo_devices import quick_settings
 from simulated_broker import Delivery
 
 from sensors_sim.devices import KINDS, Manners
-from streamfs.gateway.core.device_states import key_of
 
 REST = 15.0  # seconds from the last report to the end
+LATEST = 3.0  # seconds before the last report, for a start anew that only the device itself tells of
 STEP = 0.5  # seconds from one look at the devices to the next
 LATENCY = 0.05  # seconds from the broker to a device
 OBEDIENT = Manners(interval=1.0)
 MANNERS = (OBEDIENT, OBEDIENT, Manners(1.0, misses=0.3), Manners(1.0, lies=True), Manners(1.0, is_deaf=True))
 """How devices behave: two in five obey."""
+
+
+SILENT = ("shelly", "senml")
+"""Profiles of devices that do not say that they have started anew."""
 
 
 class Present(NamedTuple):
@@ -39,6 +43,18 @@ def draw_devices(random):
     """Return some devices."""
     profiles = random.sample(list(KINDS), random.choice([1, 2, 3]))
     return tuple(Present(each, random.choice([0.0, 1.0, 25.0]), random.choice(MANNERS)) for each in profiles)
+
+
+def draw_restarts(random, devices, end):
+    """Return when devices start anew, and their numbers; some so late that their reports show nothing any more."""
+    n_early = random.choice([0, 0, 1, 3])
+    early = [(random.uniform(0.0, end), random.randrange(len(devices))) for _ in range(n_early)]
+    late = [
+        (end + REST - random.uniform(LATEST, 2 * LATEST), number)
+        for number, device in enumerate(devices)
+        if device.profile not in SILENT and random.random() < 0.5
+    ]
+    return early + late
 
 
 class Yard:
@@ -93,12 +109,17 @@ def untold(publications, published):
 
 
 def disobedient(devices, conduct):
-    """Yield devices that obey and always hear, but do not report as was wanted last, with both intervals."""
+    """Yield devices that obey and have heard all, but do not report as they were to last, with both intervals."""
+    named = {known.name: known for known in conduct.devices.values()}
     for device in devices:
-        known = conduct.devices.get(
-            key_of(device.name.removesuffix("-1"), device.address.format(name=device.name))
-        )
-        if device.manners == OBEDIENT and np.isinf(device.open) and known is not None:
-            wanted = [setting.asked[1] for setting in known.settings.values() if not setting.refusal]
-            if wanted and device.most not in wanted:
-                yield device.name, device.most, wanted
+        known = named.get(device.address.format(name=device.name))
+        has_heard = np.isinf(device.open) and not device._waiting
+        if device.manners == OBEDIENT and has_heard and known is not None and not known.is_deferred:
+            asked = [newest_asked(setting).asked[1] for setting in known.settings.values() if not setting.refusal]
+            if asked and device.most not in asked:
+                yield device.name, device.most, asked
+
+
+def newest_asked(setting):
+    """Return what a device was asked last, if it is asked for the newest only as it reports again."""
+    return setting if setting.tries or setting.told is None else setting.told

@@ -5,13 +5,13 @@ from random import Random
 from typing import NamedTuple
 
 import orjson
-from devices import Present, device_bindings, draw_devices
+from devices import Present, device_bindings, draw_devices, draw_restarts
 from fault import DEATHS, Fault
 from helpers.procedures import channels_procedure
 from helpers.records import Models, make_options
 
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.core.options import Commits
+from streamfs.gateway.core.options import KEEP, SAFE, Commits
 
 WALL = 1e9  # seconds since 1970 as the world begins
 FIRST = 2.0  # seconds until the first message
@@ -86,12 +86,15 @@ class Scenario(NamedTuple):
     def end(self):
         """Time of the end, in seconds."""
         spoken = [sent.time for sent in self.messages]
-        timed = [max(fault.begin, fault.end) for fault in self.faults if fault.kind not in COUNTED]
+        timed = [max(fault.begin, fault.end) for fault in self.faults if fault.kind not in UNTIMED]
         return max([0.0, *spoken, *timed]) + REST
 
 
 COUNTED = (*DEATHS, "error", "double", "hang_up")
 """Faults whose begin is no time, but a number."""
+
+UNTIMED = (*COUNTED, "restart")
+"""Faults that the end does not wait for: after it devices go on for a while."""
 
 
 @cache
@@ -162,15 +165,26 @@ def draw(seed):
 
 
 def with_devices(scenario, random):
-    """Return a world with devices in place of nodes; some start anew on the way."""
-    devices, end = draw_devices(random), scenario.end - REST
-    restarts = [
-        Fault("restart", random.uniform(0.0, end), value=random.randrange(len(devices)))
-        for _ in range(random.choice([0, 0, 1, 3]))
-    ]
-    messages = tuple(sent for sent in scenario.messages if sent.topic == COMMANDS)
-    faults = (*scenario.faults, *restarts)
-    return scenario._replace(kind="devices", messages=messages, faults=faults, devices=devices)
+    """Return a world with devices in place of nodes; some start anew on the way, and models come and go."""
+    devices, loads = draw_devices(random), there_and_back(random, scenario.end - REST)
+    scenario = scenario._replace(
+        kind="devices",
+        options=scenario.options | {"on_stop": random.choice((SAFE, KEEP))},
+        messages=tuple(sent for sent in scenario.messages if sent.topic == COMMANDS),
+        faults=(*scenario.faults, *loads),
+        devices=devices,
+    )
+    restarts = draw_restarts(random, devices, scenario.end - REST)
+    faults = (*scenario.faults, *(Fault("restart", at, value=number) for at, number in restarts))
+    return scenario._replace(faults=faults)
+
+
+def there_and_back(random, end):
+    """Return faults that load the other model, and soon the first again, perhaps before a device is heard."""
+    for _ in range(random.choice([0, 1, 3])):
+        at = random.uniform(0.0, end)
+        yield Fault("reload", at, value=1.0)
+        yield Fault("reload", at + random.uniform(0.0, 0.5), value=0.0)
 
 
 def readings(random, n_ticks):

@@ -32,6 +32,7 @@ from streamfs.gateway.storage.mirror import Mirror
 from streamfs.gateway.storage.segment import Segment, first_position, segments
 from streamfs.gateway.storage.state import State, journal_path, log_folder
 
+HEARD = 1.0  # seconds after which devices have heard what was published last
 DOWNTIME = (0.0, 0.2, 3.0)  # seconds from a death to the next life
 
 
@@ -87,6 +88,7 @@ class World:
             n_lives += 1
             try:
                 self._live()
+                self.timeline.run(self.timeline.now + HEARD)
                 has_ended = True
             except (Killed, StorageError):
                 self._bury()
