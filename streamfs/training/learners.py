@@ -25,6 +25,8 @@ Rows = Callable[[FeatureTable], tuple[Array, Labels, Array]]
 
 FOREST = "extra-trees"
 
+BLEND = "blend"
+
 BOOSTING = "boosting"
 
 LEARNERS = (FOREST, "c45", BOOSTING)
@@ -117,11 +119,16 @@ def small_leaf_forest(
 
 def rows_at(table: FeatureTable, points: Integers) -> tuple[Array, Labels, Array]:
     """Return rows at some of the ticks `points`, their labels, and weights: one over a stream's rows."""
-    if len(points) > MOST_POSITIONS:
-        grids = [position_grid(len(points), MOST_POSITIONS // 2, spacing) for spacing in ("geometric", "even")]
-        points = points[np.unique(np.concatenate(grids)) - 1]
-    streams, ticks = table.rows(points)
+    streams, ticks = table.rows(some_of(points))
     return table.values[streams, ticks - 1], table.labels[streams], table.row_weights(streams)
+
+
+def some_of(points: Integers) -> Integers:
+    """Return at most `MOST_POSITIONS` of the points, denser at the beginning."""
+    if len(points) <= MOST_POSITIONS:
+        return points
+    grids = [position_grid(len(points), MOST_POSITIONS // 2, spacing) for spacing in ("geometric", "even")]
+    return points[np.unique(np.concatenate(grids)) - 1]
 
 
 def grown_forest(
