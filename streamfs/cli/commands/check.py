@@ -97,18 +97,10 @@ def _show_message(plan: "GatewayPreview", topic: str, payload: bytes, *, as_json
     """Show how a message is read."""
     from time import time
 
-    from streamfs.cli import console
+    from streamfs.cli import message_table
     from streamfs.gateway.settings.message_preview import preview_message
 
-    found = preview_message(plan.bindings, topic, payload, time())
-    if as_json:
-        console.print_json(found)
-        return
-    console.say(f"node {found['node'] or '-'}")
-    if found["values"]:
-        console.print_table(found["values"])
-    if found["refused"]:
-        console.say(f"left out: {found['refused']}")
+    message_table.show(preview_message(plan.bindings, topic, payload, time()), as_json=as_json)
 
 
 def _propose(path: Path, seconds: float) -> None:

@@ -29,7 +29,7 @@ def devices(profile: str | None, topic: str | None, payload: Path | None, as_jso
     """
     from time import time
 
-    from streamfs.cli import console
+    from streamfs.cli import console, message_table
     from streamfs.gateway.settings.message_preview import preview_by_profile
     from streamfs.gateway.settings.profiles import load_profile, profile_files, read_profile
 
@@ -41,8 +41,7 @@ def devices(profile: str | None, topic: str | None, payload: Path | None, as_jso
         return
     found = read_profile(Path(profile)) if profile.endswith(".toml") else load_profile(profile)
     if topic is not None and payload is not None:
-        rows_of_message = preview_by_profile(found, topic, payload.read_bytes(), time())
-        console.print_json(rows_of_message) if as_json else console.print_table(rows_of_message)
+        message_table.show(preview_by_profile(found, topic, payload.read_bytes(), time()), as_json=as_json)
         return
     rows_of_profile = _explained(found)
     console.print_json(rows_of_profile) if as_json else console.print_table(rows_of_profile)

@@ -1,14 +1,17 @@
 """How a message is read, step by step, for people."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from streamfs.errors import PayloadError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.feeds import AS_SENT
-from streamfs.gateway.core.routes import Routed
+from streamfs.gateway.core.routes import Route, Routed
 from streamfs.gateway.messages.codecs import Reading, Reported, Several
 from streamfs.gateway.settings.device_sources import sources_of
+from streamfs.gateway.settings.proposals import suggestion
+from streamfs.gateway.settings.unread import root_of, unread
 
 
 def preview_message(
@@ -28,50 +31,71 @@ def preview_message(
     Returns
     -------
     dict
-        ``topic``, ``node``, ``refused`` (empty if all of it can be read) and ``values``: rows with ``channel``,
-        ``value``, ``time``, ``sequence`` and what they ``feed``.
+        ``topic``, ``node``, ``refused`` (empty if all of it can be read), ``values``: rows with ``channel``,
+        ``value``, ``time``, ``sequence`` and what they ``feed``; and ``unread``: paths of further values, as
+        ``fields`` of the source would name them.
     """
-    found: dict[str, Any] = {"topic": topic, "node": None, "refused": "", "values": []}
+    found: dict[str, Any] = {"topic": topic, "node": None, "refused": "", "values": [], "unread": []}
     routed = bindings.route(topic)
     if routed is None:
         found["refused"] = _why(bindings, topic)
         return found
     found["node"] = routed.node
+    parts, found["refused"] = _decoded(routed, payload, arrival, content_type)
+    found["values"] = [row for name, part in parts for row in _rows(bindings, routed, name, part)]
+    return _with_unread(found, bindings.routes, payload)
+
+
+def preview_by_profile(profile: DeviceProfile, topic: str, payload: bytes, arrival: float) -> dict[str, Any]:
+    """Return what a profile reads in a message, as `preview_message`, with `quantity` in the rows of ``values``.
+
+    Raise a StreamfsError if it has no such topic.
+    """
+    routes = [source.route() for source in sources_of(profile)]
+    route = _of_topic(routes, topic)
+    routed = None if route is None else route.find(topic)
+    if routed is None:
+        topics = ", ".join(str(reading["topic"]) for reading in profile.readings)
+        raise StreamfsError(f"topic is {topic!r}, expected one of {topics}")
+    parts, refused = _decoded(routed, payload, arrival, "")
+    samples = [(name, *sample) for name, part in parts for sample in _samples(part)]
+    found = {
+        "topic": topic,
+        "node": routed.node,
+        "refused": refused,
+        "values": [{"quantity": name, "value": value, "time": time} for name, time, value in samples],
+    }
+    return _with_unread(found, routes, payload)
+
+
+def _decoded(
+    routed: Routed, payload: bytes, arrival: float, content_type: str
+) -> tuple[list[tuple[str, Reported]], str]:
+    """Return what a payload reports, by channel, and why the rest cannot be read; empty if all can."""
     try:
         decoded = routed.codec.decode(payload, arrival, content_type)
     except PayloadError as error:
-        found["refused"] = str(error)
-        return found
+        return [], str(error)
     if isinstance(decoded, Several):
-        parts = list(decoded.parts)
-        found["refused"] = "" if decoded.refused is None else str(decoded.refused)
-    elif routed.channel is None:
-        parts = []
-        found["refused"] = "neither topic nor payload names a channel"
-    else:
-        parts = [(routed.channel, decoded)]
-    found["values"] = [row for name, part in parts for row in _rows(bindings, routed, name, part)]
-    return found
+        return list(decoded.parts), "" if decoded.refused is None else str(decoded.refused)
+    if routed.channel is None:
+        return [], "neither topic nor payload names a channel"
+    return [(routed.channel, decoded)], ""
 
 
-def preview_by_profile(profile: DeviceProfile, topic: str, payload: bytes, arrival: float) -> list[dict[str, Any]]:
-    """Return what a profile reads in a message: rows with ``node``, ``quantity``, ``value`` and ``time``.
+def _of_topic(routes: Iterable[Route], topic: str) -> Route | None:
+    """Return the route that reads a topic; None if none does."""
+    return next((route for route in routes if not route.ignores(topic) and route.find(topic) is not None), None)
 
-    Raise a StreamfsError if it has no such topic, or a PayloadError.
-    """
-    for source in sources_of(profile):
-        route = source.route()
-        routed = None if route.ignores(topic) else route.find(topic)
-        if routed is not None:
-            decoded = routed.codec.decode(payload, arrival, "")
-            parts = decoded.parts if isinstance(decoded, Several) else ((routed.channel or "-", decoded),)
-            samples = [(name, *sample) for name, part in parts for sample in _samples(part)]
-            return [
-                {"node": routed.node, "quantity": name, "value": value, "time": time}
-                for name, time, value in samples
-            ]
-    topics = ", ".join(str(reading["topic"]) for reading in profile.readings)
-    raise StreamfsError(f"topic is {topic!r}, expected one of {topics}")
+
+def _with_unread(found: dict[str, Any], routes: Iterable[Route], payload: bytes) -> dict[str, Any]:
+    """Return what was found in a message with the paths of further values, or why there is none at all."""
+    route = _of_topic(routes, found["topic"])
+    paths = [] if route is None else list(unread(route, payload))
+    root = "" if route is None else root_of(route)
+    if root and not (paths or found["values"] or found["refused"]):
+        found["refused"] = f"payload has no values in {root}, where the network server puts what its decoder reads"
+    return found | {"unread": paths}
 
 
 def _samples(part: Reported) -> list[tuple[float | None, float]]:
@@ -86,7 +110,9 @@ def _why(bindings: Bindings, topic: str) -> str:
         return "left out by the settings (ignore)"
     if any(route.find(topic) is not None for route in bindings.routes):
         return "its node feeds no stream, or the model does not read its channel"
-    return f"no source has this topic; subscribed to {', '.join(bindings.topics)}"
+    known = suggestion(topic)
+    remedy = f'; a source with device = "{known}" has' if known else ""
+    return f"no source has this topic; subscribed to {', '.join(bindings.topics)}{remedy}"
 
 
 def _rows(bindings: Bindings, routed: Routed, name: str, part: Reported) -> list[dict[str, Any]]:

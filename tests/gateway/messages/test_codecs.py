@@ -347,6 +347,8 @@ def test_no_more_samples_are_read_than_are_allowed(name, payload):
     [
         ({"value": "Power"}, b'{"Power": 40}', Reading(None, 40.0, None)),
         ({"value": "ENERGY.Power"}, b'{"ENERGY": {"Power": true}}', Reading(None, 1.0, None)),
+        ({"value": "ENERGY.Power.1"}, b'{"ENERGY": {"Power": [5, 7]}}', Reading(None, 7.0, None)),
+        ({"value": "*.PM2.5.max"}, b'{"SDS": {"PM2.5": {"max": 4}}}', Reading(None, 4.0, None)),
         ({"time": "when"}, b'{"v": 1, "when": -3, "t": "no"}', Reading(-3.0, 1.0, None)),
         ({"time_unit": "ms"}, b'{"v": 1, "ts": 1700000000125}', Reading(1700000000.125, 1.0, None)),
         ({"time_unit": "us"}, b'{"v": 1, "t": 1.5e6}', Reading(1.5, 1.0, None)),

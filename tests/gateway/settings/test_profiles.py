@@ -274,14 +274,51 @@ def test_how_a_message_is_read_is_shown_as_far_as_the_model():
         ("co2", 650.0, "nothing"),
     ]
     assert "no source has this topic" in preview_message(bindings, "tele/plug/STATE", payload, NOON)["refused"]
+    assert 'device = "zigbee2mqtt" has' in preview_message(bindings, "zigbee2mqtt/a", payload, NOON)["refused"]
     assert "expected JSON" in preview_message(bindings, "tele/plug/SENSOR", b"?", NOON)["refused"]
 
 
 def test_a_profile_is_tried_on_a_message():
     found = preview_by_profile(load_profile("shelly"), "s1/status/humidity:0", b'{"id":0,"rh":44}', NOON)
-    assert found == [{"node": "s1", "quantity": "humidity", "value": 44.0, "time": None}]
+    assert (found["node"], found["values"]) == ("s1", [{"quantity": "humidity", "value": 44.0, "time": None}])
     with pytest.raises(StreamfsError, match="topic is 's1/online', expected one of"):
         preview_by_profile(load_profile("shelly"), "s1/online", b"true", NOON)
+
+
+@pytest.mark.parametrize(
+    ("profile", "topic", "payload", "paths"),
+    [
+        (Z, f"{Z}/radar", '{"presence":true,"target_distance":1.9,"self_test":"ok"}', ["target_distance"]),
+        (Z, f"{Z}/two", '{"temperature_l1":20.1,"temperature_l2":"21"}', ["temperature_l1", "temperature_l2"]),
+        ("tasmota", "tele/m/SENSOR", '{"ENERGY":{"Power":[12,0]}}', ["ENERGY.Power.0", "ENERGY.Power.1"]),
+        (
+            "tasmota",
+            "tele/b/SENSOR",
+            '{"DS18B20-1":{"Id":"01","Temperature":4},"DS18B20-2":{"Temperature":5}}',
+            ["DS18B20-2.Temperature"],
+        ),
+        (
+            "shelly",
+            "s/events/rpc",
+            '{"params":{"ts":1,"switch:2":{"id":2,"apower":3}}}',
+            ["params.switch:2.apower"],
+        ),
+        (
+            "chirpstack",
+            "application/7/device/01/event/up",
+            '{"fCnt":1,"object":{"door":"open","temperatureSensor":{"1":21.5}}}',
+            ["door", "temperatureSensor.1"],
+        ),
+    ],
+)
+def test_what_a_profile_does_not_read_is_named(profile, topic, payload, paths):
+    assert preview_by_profile(load_profile(profile), topic, payload.encode(), NOON)["unread"] == paths
+
+
+def test_an_uplink_that_nobody_has_decoded_says_so():
+    uplink = b'{"fCnt":1,"data":"AQ==","objectJSON":"{}"}'
+    found = preview_by_profile(load_profile("chirpstack"), "application/7/device/01/event/up", uplink, NOON)
+    assert "payload has no values in object" in found["refused"]
 
 
 def test_what_rest_means_for_reopening_is_a_caution(tmp_path):

@@ -1,6 +1,6 @@
 """Dotted paths into nested objects: ``ENERGY.Power``."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -22,8 +22,9 @@ def load_json(payload: bytes) -> Any:
 class Paths:
     """Dotted paths into nested objects, where null is nothing.
 
-    ``*`` is the first name from which the path leads on to something, ``*!ESP32`` the first but that one. Of
-    several paths with bars between, the first that leads to something counts.
+    A number is a place in an array, from 0, and a name may have dots itself: ``SDS0X1.PM2.5``. ``*`` is the first
+    name from which the path leads on to something, ``*!ESP32`` the first but that one. Of several paths with bars
+    between, the first that leads to something counts.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -48,30 +49,62 @@ class Paths:
 _NOWHERE = object()
 
 
-def _at(document: dict[str, Any], parts: tuple[str, ...], text: str) -> Any:
+def _at(value: Any, parts: tuple[str, ...], text: str) -> Any:
     """Return the value at a path, `_NOWHERE` if there is none; raise a PayloadError as `Paths.found`."""
-    value: Any = document
     for place, part in enumerate(parts):
-        if value is None and place:
+        if type(value) is dict:
+            if part == "*" or part.startswith("*!"):
+                return _somewhere(value, parts[place + 1 :], part[2:])
+            if part not in value:
+                return _dotted(value, parts[place:], text)
+            value = value[part]
+        elif value is None:
             return _NOWHERE
-        if type(value) is not dict:
+        elif type(value) is list and part.isdecimal():
+            value = value[int(part)] if int(part) < len(value) else None
+        else:
             raise PayloadError(f"{text} leads through {shown(value)}, expected an object")
-        if part == "*" or part.startswith("*!"):
-            return _somewhere(value, parts[place + 1 :], part[2:])
-        if part not in value:
-            return _NOWHERE
-        value = value[part]
     return value
+
+
+def _dotted(document: dict[str, Any], parts: tuple[str, ...], text: str) -> Any:
+    """Return the value at a path whose first name has dots itself, as ``PM2.5``; `_NOWHERE` if there is none."""
+    for end in range(2, len(parts) + 1):
+        name = ".".join(parts[:end])
+        if name in document:
+            return _at(document[name], parts[end:], text)
+    return _NOWHERE
 
 
 def _somewhere(document: dict[str, Any], parts: tuple[str, ...], left_out: str) -> Any:
     """Return the value at a path within the first of an object's objects that has it, and is not left out."""
-    for name, value in document.items():
-        for part in parts:
-            value = value.get(part) if type(value) is dict else None  # noqa: PLW2901 - leads on
-        if value is not None and name != left_out:
+    for name, inner in document.items():
+        if name == left_out or (parts and type(inner) is not dict):
+            continue
+        try:
+            value = _at(inner, parts, name)
+        except PayloadError:
+            continue
+        if value is not None and value is not _NOWHERE:
             return value
     return _NOWHERE
+
+
+def scalars(document: object) -> Iterator[tuple[str, Any]]:
+    """Yield the path and the value of each number, truth value or text in a document.
+
+    >>> dict(scalars({"ENERGY": {"Power": [12, 0], "Today": None}}))
+    {'ENERGY.Power.0': 12, 'ENERGY.Power.1': 0}
+    """
+    left = [("", document)]
+    while left:
+        path, value = left.pop()
+        if isinstance(value, dict | list):
+            inner = value.items() if isinstance(value, dict) else enumerate(value)
+            named = [(f"{path}.{name}" if path else str(name), each) for name, each in inner if name != ""]
+            left += reversed(named)
+        elif value is not None:
+            yield path, value
 
 
 def checked_fields(fields: Mapping[str, str]) -> dict[str, str]:

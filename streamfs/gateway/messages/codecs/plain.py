@@ -113,7 +113,8 @@ class PlainCodec:
         try:
             start, step = fields[self._start], fields["dt"]
         except KeyError as error:
-            message = f"{name} is {shown(values)}, expected {self._start} and dt beside an array"
+            expected = f"{self._start} and dt beside an array, or the path {name}.0"
+            message = f"{name} is {shown(values)}, expected {expected}"
             raise PayloadError(message) from error
         begin, step = self._time(self._start, start, arrival), self._step("dt", step)
         start = arrival if begin is None else begin
