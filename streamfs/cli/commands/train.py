@@ -133,8 +133,8 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
     "--classifier",
     type=Named(["c45", "extra-trees", "blend", "boosting", *parameters.LAZY], "streamfs.learners"),
     help="Extra trees (the default on chosen channels), these averaged with linear scores (blend), C4.5 (the "
-    "default on ranked features), gradient boosting, or nearest neighbours that request some channels only while a "
-    "stream is unusual. By default a promise takes the cheaper of extra trees and C4.5.",
+    "default on ranked features), gradient boosting, or nearest neighbours that request some channels only while "
+    "a stream is unusual. By default a promise takes the cheaper of extra trees and C4.5.",
 )
 @click.option(
     "--river",
