@@ -248,13 +248,18 @@ class Joiner:
             cell = self.cells[index]
             if cell["slot"] == NONE:
                 cell["slot"], cell["node"] = slot, slot // len(self.channels)
-                held = self.cells[self._link(index, slot)]
+                first = self._link(index, slot)
                 cell["lead"] = self._lead(stream, cell["node"])
-                cell["value"], cell["sequence"] = held["value"], held["sequence"]
-                for tick in ("tick", "raw_tick"):
-                    cell[tick] = held[tick] + held["lead"] - cell["lead"]
-                cell["raw"] = held["raw"]
-                cell["holds"] = (cell["holds"] & 1) | (held["holds"] & 254)
+                if first != index:
+                    self._hold_as(cell, self.cells[first])
+
+    def _hold_as(self, cell: np.void, held: np.void) -> None:
+        """Hold in a cell what another one holds that the same slot feeds."""
+        cell["value"], cell["sequence"] = held["value"], held["sequence"]
+        for tick in ("tick", "raw_tick"):
+            cell[tick] = held[tick] + held["lead"] - cell["lead"]
+        cell["raw"] = held["raw"]
+        cell["holds"] = (cell["holds"] & 1) | (held["holds"] & 254)
 
     def remove_stream(self, stream: int) -> None:
         """Forget a stream; its number will be used again."""

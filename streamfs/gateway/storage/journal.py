@@ -1,12 +1,12 @@
 """The journal: decisions, the outbox, energy and snapshots, committed in transactions."""
 
 import hashlib
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 from os import PathLike
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import orjson
@@ -49,7 +49,7 @@ class Entry:
 
 
 class Journal(JournalReader):
-    """The journal of one gateway, a SQLite file: written by one thread, read by any.
+    """The journal of one gateway, a SQLite file: written by one thread; others that read it wait for a commit.
 
     At least `decisions_kept` decisions and as many lines of the energy log are kept. The log is needed from
     `oldest_snapshot_position` on, that of the older snapshot; 0 before there are two.
@@ -59,20 +59,19 @@ class Journal(JournalReader):
         if decisions_kept < 1:
             raise ValueError(f"decisions_kept is {decisions_kept}, expected at least 1")
         self._kept = decisions_kept
-        self._in_use = Lock()  # SQLite crashes when a connection is closed while another thread uses it
         self._until_pruning = 0  # rows that may be added before older ones are removed
         with using(Path(path)):
-            self._connection = connect(path)
+            connection = connect(path)
         try:
-            self._open(Path(path))
-            super().__init__(path)
+            _open(connection, Path(path))
+            super().__init__(path, connection)
             totals = self.check_sums()
             self._snapshots = self.snapshot_positions()
         except BaseException:
-            self._connection.close()
+            connection.close()
             raise
         sums = {table: totals[table] for table in COLUMNS}
-        self._writer = JournalWriter(self._connection, self.highest_numbers(), sums)
+        self._writer = JournalWriter(connection, self.highest_numbers(), sums)
         self.repeated_decisions = 0
         self.position = totals["position"]
         self.n_outbox = self.count("outbox")
@@ -106,21 +105,9 @@ class Journal(JournalReader):
 
     def close(self) -> None:
         """Close the file; if a commit hangs on the disk, leave that to the end of the process."""
-        super().close()
         if self._in_use.acquire(timeout=_CLOSING):
             self._connection.close()
             self._in_use.release()
-
-    def _open(self, path: Path) -> None:
-        version = version_of(self._connection, path)  # before anything is changed
-        check_whole(self._connection, path)
-        with using(path):
-            mode = self._connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            self._connection.execute("PRAGMA synchronous = FULL")
-            self._connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
-        if mode != "wal":
-            raise StateError(f"{path} cannot have a write-ahead log, expected a file system that shares memory")
-        migrate(self._connection, path, version)
 
     def _add_decisions(self, decisions: Sequence[Decision]) -> int:
         """Add decisions; return how many were known already."""
@@ -175,6 +162,19 @@ class Journal(JournalReader):
             newest = f"(SELECT number FROM {table} ORDER BY number DESC LIMIT 1 OFFSET ?)"  # noqa: S608 - ours
             self._writer.remove(table, f"number <= {newest}", self._kept)
         return self._kept // 10
+
+
+def _open(connection: sqlite3.Connection, path: Path) -> None:
+    """Check a journal before anything is changed, and migrate it."""
+    version = version_of(connection, path)
+    check_whole(connection, path)
+    with using(path):
+        mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
+    if mode != "wal":
+        raise StateError(f"{path} cannot have a write-ahead log, expected a file system that shares memory")
+    migrate(connection, path, version)
 
 
 def _real(value: float) -> float | None:

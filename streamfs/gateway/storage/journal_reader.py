@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -33,19 +34,11 @@ _REMEDY = "put back a copy of the state folder, or move it away to start afresh"
 class JournalReader:
     """Read a journal, from any thread, also while a gateway writes it."""
 
-    def __init__(self, path: str | PathLike[str]) -> None:
+    def __init__(self, path: str | PathLike[str], connection: sqlite3.Connection | None = None) -> None:
         self.path = Path(path)
         self._torn: set[int] = set()
-        self._reading = Lock()
-        if not self.path.exists():
-            raise StateError(f"{self.path} does not exist, expected a gateway's journal")
-        with using(self.path):
-            self._reader = open_read_only(self.path, connect)
-        try:
-            check_version(self._reader, self.path)
-        except BaseException:
-            self._reader.close()
-            raise
+        self._in_use = Lock()  # SQLite crashes when a connection is closed while another thread uses it
+        self._connection = _opened(self.path) if connection is None else connection
 
     def __enter__(self) -> Self:
         return self
@@ -145,8 +138,8 @@ class JournalReader:
     def copy_to(self, path: Path) -> None:
         """Write a durable copy of the journal as of one commit, in one file that its owner alone can read."""
         path.touch(OWNERS_FILE)
-        with self._reading, using(path), closing(connect(path)) as copy:
-            self._reader.backup(copy)
+        with self._in_use, using(path), closing(connect(path)) as copy:
+            self._connection.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")  # readers of one with a log beside it leave files behind
 
     def check_sums(self) -> dict[str, int]:
@@ -164,7 +157,7 @@ class JournalReader:
 
     def check(self) -> None:
         """Raise a StateError if anything is damaged: pages, indexes, a row of any table, a snapshot's state."""
-        check_whole(self._reader, self.path)
+        check_whole(self._connection, self.path)
         self.check_sums()
         for table in COLUMNS:
             self._whole_rows(table)
@@ -175,8 +168,8 @@ class JournalReader:
 
     def close(self) -> None:
         """Close the file."""
-        with self._reading:
-            self._reader.close()
+        with self._in_use:
+            self._connection.close()
 
     @contextmanager
     def _at_one_moment(self) -> Iterator[None]:
@@ -208,5 +201,19 @@ class JournalReader:
         return self._whole_rows(table, "ORDER BY number DESC LIMIT ?", at_most)[::-1]
 
     def _rows(self, query: str, *values: str | float) -> list[tuple[Any, ...]]:
-        with using(self.path), self._reading:
-            return self._reader.execute(query, values).fetchall()
+        with using(self.path), self._in_use:
+            return self._connection.execute(query, values).fetchall()
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Open a journal that is only read."""
+    if not path.exists():
+        raise StateError(f"{path} does not exist, expected a gateway's journal")
+    with using(path):
+        connection = open_read_only(path, connect)
+    try:
+        check_version(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
