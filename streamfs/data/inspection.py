@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.data.alone import alone
-from streamfs.data.recordings.grid import Steps
+from streamfs.data.recordings.grid import MANY, Steps
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.data.units import guessed_unit
 
@@ -130,6 +130,8 @@ class Inspection:
                 yield f"{report.column} never changes within a stream: does it measure, or name what was recorded?"
         if self.time_tells_label >= LEAKS:
             yield "streams of a class were recorded at one time: all that drifts tells the label, so name --groups"
+        if self.streams.n_ticks == 1 or (self.steps is not None and self.steps.repeated > MANY):
+            yield "rows share their times: were these cut short, as 1.79537E+12, or are they days without hours?"
         yield from self._stream_notes()
 
     def _stream_notes(self) -> Iterator[str]:

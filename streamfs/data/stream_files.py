@@ -18,7 +18,7 @@ from streamfs.data.recordings.histories import readings_of
 from streamfs.data.recordings.labels import label
 from streamfs.data.recordings.layout import FOLDER, LABEL, RUNS, STREAM, TIME, Layout
 from streamfs.data.recordings.proposals import guess, recorded
-from streamfs.data.recordings.rows import read_rows
+from streamfs.data.recordings.rows import MissingColumnError, read_rows
 from streamfs.data.recordings.sources import open_tables
 from streamfs.data.recordings.tables import BATCH, Table
 from streamfs.errors import DataError, LayoutError
@@ -87,7 +87,8 @@ def read_tables(tables: Sequence[Table], layout: Layout, *, count: bool = False)
         proposal = _proposal(tables, layout, error)
         if not proposal and layout.labelled:  # labels may be missing beside what the error is about
             proposal = _proposal(tables, replace(layout, labelled=False), error)
-        raise LayoutError(f"{error.problem}{'' if proposal else _kinds(tables)}", proposal) from error
+        advice = "" if proposal else _kinds(tables) or _unnamed(error)
+        raise LayoutError(f"{error.problem}{advice}", proposal) from error
 
 
 def _kinds(tables: Sequence[Table]) -> str:
@@ -99,6 +100,12 @@ def _kinds(tables: Sequence[Table]) -> str:
         return ""
     some = " or ".join([*kinds.values()][:_MOST_KINDS])
     return f"; files have different columns: read those of one kind alone, such as {some}"
+
+
+def _unnamed(error: LayoutError) -> str:
+    """Return what to name if a table has no column of times that could be found."""
+    is_time = isinstance(error, MissingColumnError) and error.field_name == "time"
+    return "; --time names the column of times, --time-format the form of its dates" if is_time else ""
 
 
 def _proposal(

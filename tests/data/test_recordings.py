@@ -601,6 +601,9 @@ def test_words_stand_for_numbers_in_long_tables_too(files):
             "33,Jogging,49105962326,-0.69,9.1\n33,Jogging,49105962327,1,2\n",
             "has no header, its first row is 33, Jog",
         ),
+        ("time x y\n0 1 2\n", "has one column, 'time x y', expected commas"),
+        ("time,x\ns,m\n0,1\n", "'s' in row 1, .* take the row out"),
+        ("logger 7\ntime,x\n0,1\n", "row 1 has 2 cells, expected 1 as in the header; take lines before"),
     ],
 )
 def test_a_header_names_columns(files, text, message):
@@ -615,6 +618,7 @@ def test_a_header_names_columns(files, text, message):
         "time,x,\n0,1,\n1,2,\n",
         "sep=;\ntime;x\n0;1\n1;2\n",
         "time| x\n0|1\n1|2\n",
+        "time,x\n0,1\ntime,x\n1,2\n# end, of data\n\n#\n",
         "# logger 7\n# of room 3, floor 2\ntime,x\n0,1\n1,2\n",
         "\ufeff# logger 7\n\n#,,\ntime;x\n0;1\n1;2\n",
     ],

@@ -20,8 +20,9 @@ _DAYS = (
     "%m-%d-%y",
     "%Y.%m.%d",
     "%d %b %Y",
+    "%d %B %Y",
     "%d-%b-%Y",
-    "%b %d, %Y",
+    "%B %d, %Y",
     "%d. %B %Y",
 )
 _HOURS = (
@@ -34,9 +35,24 @@ _HOURS = (
     ", %H:%M",
     "",
 )
+_DAYS_BESIDE_AM_PM = (
+    "%m/%d/%Y",
+    "%m/%d/%y",
+    "%m-%d-%Y",
+    "%B %d, %Y",
+    "%Y-%m-%d",
+    "%Y/%m/%d",
+    "%d/%m/%Y",
+    "%d/%m/%y",
+    "%d-%m-%Y",
+    "%d.%m.%Y",
+    "%d %B %Y",
+    "%d-%b-%Y",
+)
+_HALF_DAYS = (" %I:%M:%S %p", " %I:%M %p", ", %I:%M:%S %p", ", %I:%M %p")
 FORMS = (
     *(day + hour for day, hour in product((*_DAYS, "%Y-%m-%d"), _HOURS)),
-    *(day + hour for day, hour in product(("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y"), (" %I:%M:%S %p", " %I:%M %p"))),
+    *(day + hour for day, hour in product(_DAYS_BESIDE_AM_PM, _HALF_DAYS)),
     "%a %b %d %H:%M:%S %Y",
     "%Y%m%d%H%M%S",
 )

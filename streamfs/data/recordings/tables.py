@@ -24,9 +24,12 @@ TEXTS = (".txt", ".txt.gz", ".dat", ".dat.gz")
 """Of files that are read as CSV if they are named, and left alone in folders."""
 
 EXPECTED = f"expected {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
-_OTHERS = dict.fromkeys((".xlsx", ".xls", ".ods"), ": save the sheet as CSV") | dict.fromkeys(
-    (".zip", ".tar", ".7z", ".tgz"), ": unpack it, and name the folder"
-)
+_OTHERS = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), ": save the sheet as CSV"),
+    **dict.fromkeys((".zip", ".tar", ".7z", ".tgz"), ": unpack it, and name the folder"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), ": write it as CSV, as jq -r '[.time, .value] | @csv' does"),
+    ".log": ": write times and readings of the log as CSV",
+}
 
 BATCH = 2**17
 """Rows of a Parquet file or frame that are looked at together."""
@@ -39,7 +42,7 @@ BLOCK = 2**20
 
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?")
 _FRACTION = re.compile(r"[+-]?\d*\.\d+")
-_GROUPED = re.compile(r"[+-]?\d{1,3}([.,' ]\d{3})+([.,]\d+)?")
+_GROUPED = re.compile(r"[+-]?\d{1,3}([.,'\u2019\s]\d{3})+([.,]\d+)?")
 _SEPARATORS = ",;\t|"
 _COMMENTS = re.compile(rb"(?:\s*#[^\n]*\n)*")
 _SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
@@ -185,8 +188,16 @@ def _csv_parts(path: Path, columns: Sequence[str], separator: str) -> Iterator[p
     """Yield the rows of a CSV file, without its header."""
     n_header = 1
     for block in _blocks(path):
-        yield _parsed(block, columns, separator)[n_header:]
+        yield _without_headers(_parsed(block, columns, separator)[n_header:])
         n_header = 0
+
+
+def _without_headers(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows without those that name the columns again, as loggers do whenever they start."""
+    first = rows.columns[0]
+    if not (rows[first] == first).any():
+        return rows
+    return rows.filter(~pl.all_horizontal(pl.col(name).eq_missing(name) for name in rows.columns))
 
 
 def _parsed(block: bytes, columns: Sequence[str], separator: str) -> pl.DataFrame:
@@ -217,6 +228,10 @@ def _require_header(cells: Sequence[str], path: Path) -> None:
         raise DataError(
             f"{path} has no header, its first row is {', '.join(cells)}: put names of its columns before"
         )
+    if len(cells) == 1 and len(cells[0].split()) > 1:
+        raise DataError(
+            f"{path} has one column, {cells[0]!r}, expected commas, semicolons, tabs or bars between several"
+        )
     if not any(cells):
         raise DataError(f"{path} has no header, its first row is empty")
 
@@ -234,7 +249,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
                 yield rest[:end]
                 rest = rest[end:]
         if rest:
-            yield rest
+            yield rest if rest.startswith(b"#") else _without_last_comments(rest)
 
 
 def _without_preamble(block: bytes) -> bytes:
@@ -253,6 +268,16 @@ def _without_preamble(block: bytes) -> bytes:
     cells, names = (line.decode(errors="replace").strip().split(separator) for line in (following, last))
     is_header = len(cells) == len(names) and any(_NUMBER.fullmatch(cell.strip()) for cell in cells)
     return block[comments.end() - len(last) * is_header :]
+
+
+def _without_last_comments(block: bytes) -> bytes:
+    """Return the end of a CSV file without the lines behind its rows that begin with #, unless in quotes."""
+    while True:
+        text = block.rstrip()
+        start = text.rfind(b"\n") + 1
+        if not start or not text[start:].lstrip().startswith(b"#") or text.count(b'"', 0, start) % 2:
+            return block
+        block = text[:start]
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -292,7 +317,10 @@ def _too_long_row(path: Path) -> str | None:
         n_columns = len(next(rows, []))
         for number, row in enumerate(rows, start=1):
             if len(row) > n_columns:
-                return f"row {number} has {len(row)} cells, expected {n_columns} as in the header"
+                return (
+                    f"row {number} has {len(row)} cells, expected {n_columns} as in the header; take lines before "
+                    "the header out, or begin them with #"
+                )
     except (csv.Error, OSError, EOFError, zlib.error):
         pass  # damaged in another way, which polars has reported
     return None

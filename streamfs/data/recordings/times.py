@@ -1,5 +1,6 @@
 """Times of recordings in seconds: numbers since any origin or since 1970, dates with and without time zone."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ _OFFSET = r"\d[T ].*(?:Z|[+-]\d{2}:?\d{2})\s*$"
 _COMPACT = r"^(?:19|20)\d{12}$"
 """Dates without any mark between their parts, which are no seconds: 20261122163000."""
 
+_NO_READING = re.compile(r" is '\D+' in row ")  # what a time says in a row of units or sums
 _EXPECTED = (
     "expected seconds, or a date such as 2005-11-27T09:30:00+01:00, or a time format such as '%d.%m.%Y %H:%M'"
 )
@@ -163,6 +165,8 @@ def _numbers(cells: pl.Series, layout: Layout, source: object, n_before: int, de
     except DataError as error:
         wanted = "a number" if cells.dtype == pl.String else "numbers"
         expected = "expected seconds" if layout.time_format in UNITS else _EXPECTED
+        if _NO_READING.search(str(error)):
+            expected += "; take the row out if it has no readings"
         raise LayoutError(str(error).replace(f"expected {wanted}", expected)) from error
 
 

@@ -52,7 +52,7 @@ TWO_STATES = (
 """Pairs of states that are read as 0 and 1, in small letters."""
 
 _DIGITS = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?"
-_GROUPED = r"[+-]?\d{1,3}(?:[.,' ]\d{3})+(?:[.,]\d*)?"
+_GROUPED = r"[+-]?\d{1,3}(?:[.,'\u2019\s]\d{3})+(?:[.,]\d*)?"
 _NUMBER = rf"^{_DIGITS}$|^(?i:[+-]?(?:nan|inf|infinity))$"
 _MEASURED = rf"^{_DIGITS}\s*([^\s\d.,:;+-][^\s\d]{{0,7}}[²³\d]?)$"
 
