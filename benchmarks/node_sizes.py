@@ -26,7 +26,7 @@ from figures import Figure, Parts, main, measure, processor, table
 ROOT = Path(__file__).parents[1]
 sys.path[1:1] = [str(ROOT), str(ROOT / "tests")]
 
-from helpers.random_models import blended, boosted, random_forest, random_tree  # noqa: E402
+from helpers.random_models import boosted, random_forest, random_tree  # noqa: E402
 
 import feature_extractors as fx  # noqa: E402
 from feature_extractors.report import SENDS  # noqa: E402
@@ -141,7 +141,6 @@ def covering(precision: Precision) -> Iterator[Sources]:
         (apart, random_tree(np.random.default_rng(0), len(apart))),
         (together, forest),
         (together[::-1], boosted(forest, np.random.default_rng(0))),
-        (together[::-1], blended(forest, np.random.default_rng(0), len(together))),
     ):
         costs = Costs(np.ones(len(features)))
         procedure = Procedure(tuple(features), classifier, tuple("tuv"), costs, 0.6, 99, 0.5)

@@ -1,4 +1,3 @@
-from .blended_forest import BlendedForest as BlendedForest
 from .boosted_trees import BoostedTrees as BoostedTrees
 from .boosting import BoostingClassifier as BoostingClassifier
 from .c45 import C45Classifier as C45Classifier
@@ -13,6 +12,5 @@ from .for_river import PrefixClassifier as PrefixClassifier
 from .forest import Forest as Forest
 from .kernel_density import KernelDensityClassifier as KernelDensityClassifier
 from .kinds import register as register
-from .linear_scores import LinearScores as LinearScores
 from .neighbours import NeighborsClassifier as NeighborsClassifier
 from .online import OnlineClassifier as OnlineClassifier

@@ -9,7 +9,6 @@ import numpy.typing as npt
 from streamfs.base._compiled import inlined, kernel
 from streamfs.classifiers._calibration import Given, calibrate_rows
 from streamfs.classifiers._evaluate import Array
-from streamfs.classifiers._linear import FlatScores, Terms, average, write_scores
 
 Ways = npt.NDArray[Any]
 Places = npt.NDArray[np.uint64]
@@ -32,15 +31,13 @@ class FlatForest(NamedTuple):
     """A forest as kernels read it: its nodes, what each gives the classes as a leaf, roots, and calibration.
 
     `adds` is 1 if trees add to the classes' scores, and 0 if they give probabilities, of which the mean is taken.
-    It is averaged with what the linear scores say, if there are any.
     """
 
     ways: Ways
     shares: Array
     roots: Places
     calibration: Given
-    adds: int
-    scores: FlatScores
+    adds: int = 0
 
 
 @inlined
@@ -133,12 +130,6 @@ def write_probabilities(
     roots: Places,
     calibration: Given,
     adds: int,
-    clock: int,
-    starts: Array,
-    offsets: Array,
-    terms: Terms,
-    centres: Array,
-    factors: Array,
     X: Array,
     values: Array,
     nodes: Places,
@@ -146,8 +137,6 @@ def write_probabilities(
     result: Array,
 ) -> None:
     """Write the probability of each class for each row of X: what the trees give together, calibrated.
-
-    Before that, it is averaged with what the linear scores say, if there are segments of them.
 
     Scratch space: `values`, one more than 2 * n_features for each row of a block; `nodes`, (GROUP,); `means`, of
     the result's shape.
@@ -159,8 +148,4 @@ def write_probabilities(
         else:
             for c in range(means.shape[1]):
                 means[row, c] /= len(roots)
-        if len(starts) > 0:
-            write_scores(clock, starts, offsets, terms, centres, factors, X, row, result)
-            turn_to_probabilities(result, row)
-            average(result, row, means)
     calibrate_rows(calibration, X, means, result)

@@ -9,7 +9,6 @@ from streamfs.classifiers._evaluate import Array, Indices
 
 if TYPE_CHECKING:
     from streamfs.classifiers.forest import Forest
-    from streamfs.classifiers.linear_scores import LinearScores
     from streamfs.classifiers.tree import Tree
 
 MOST_NAMED = 4
@@ -63,19 +62,3 @@ def forest_votes(forest: "Forest", values: Array, features: Sequence[str], class
     often = [place for place in np.argsort(-asked, kind="stable")[:MOST_NAMED].tolist() if asked[place]]
     values_asked = [f"{features[place]} is {values[place]:.4g} (asked {asked[place]} times)" for place in often]
     return [f"of {forest.n_trees} trees {' and '.join(said)}", *values_asked]
-
-
-def score_terms(
-    linear: "LinearScores", values: Array, features: Sequence[str], classes: Sequence[str]
-) -> list[str]:
-    """Return the class of the greatest linear score, and the values that speak for it most."""
-    count = values[linear.clock] if linear.clock >= 0 else 0.0
-    segment = max(int((linear.starts <= count).sum()) - 1, 0)
-    read = values[linear.features]
-    inside = np.where(np.isnan(read), 0.0, np.clip(read, linear.lowest, linear.highest) - linear.centres[segment])
-    terms = inside[:, np.newaxis] * linear.factors[segment]
-    best = int((linear.offsets[segment] + terms.sum(axis=0)).argmax())
-    spoken = terms[:, best] - terms.mean(axis=1)
-    most = [k for k in np.argsort(-spoken, kind="stable")[:MOST_NAMED].tolist() if spoken[k] > 0.0]
-    said = [f"{features[linear.features[k]]} is {read[k]:.4g}" for k in most]
-    return [f"the linear scores say {classes[best]}{', most because ' if said else ''}{' and '.join(said)}"]

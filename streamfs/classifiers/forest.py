@@ -11,13 +11,11 @@ import numpy.typing as npt
 from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers._forest import BLOCK, GROUP, WAY, FlatForest, Ways, write_probabilities
 from streamfs.classifiers._forest_fields import TABLES, Tables, check_names, check_shares, check_tables
-from streamfs.classifiers._linear import FlatScores
 from streamfs.classifiers.calibration import Calibration, given
 from streamfs.classifiers.classifier import Classifier, FileParts
 from streamfs.classifiers.crossings import CountedThresholds, counted
 from streamfs.classifiers.explanation import forest_votes
 from streamfs.classifiers.forest_text import forest_text
-from streamfs.classifiers.linear_scores import no_scores
 from streamfs.errors import TranslationError
 
 
@@ -180,8 +178,7 @@ class Forest(Classifier):
         result = np.empty((len(X), self.n_classes))
         if len(X):
             room = np.zeros(min(BLOCK, len(X)) * 2 * X.shape[1] + 1), np.zeros(GROUP, dtype=np.uint64)
-            *trees, scores = self._flat
-            write_probabilities(*trees, *scores, X, *room, np.empty(result.shape), result)
+            write_probabilities(*self._flat, X, *room, np.empty(result.shape), result)
         return result
 
     @cached_property
@@ -195,13 +192,7 @@ class Forest(Classifier):
     @cached_property
     def _flat(self) -> FlatForest:
         shares = np.require(self.shares, requirements=["C", "W"])
-        roots, calibration = self.roots.astype(np.uint64), given(self.calibration)
-        return FlatForest(self.ways, shares, roots, calibration, int(self.adds), self.scores)
-
-    @cached_property
-    def scores(self) -> FlatScores:
-        """The linear scores with which it is averaged, as the compiled evaluation reads them; here none."""
-        return no_scores(self.n_classes)
+        return FlatForest(self.ways, shares, self.roots.astype(np.uint64), given(self.calibration), int(self.adds))
 
     def to_file(self) -> FileParts:
         """Return its parts of a model file."""
@@ -227,11 +218,6 @@ class Forest(Classifier):
         streamfs.errors.ModelError
             If a field is missing, unknown or wrong.
         """
-        return cls(**cls.fields_of(arrays))
-
-    @staticmethod
-    def fields_of(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
-        """Return the fields of a forest that are arrays; raise a ModelError if others are there."""
         check_names(arrays)
         calibration = Calibration.read(arrays["calibration"].tolist(), "forest")
-        return {**{name: arrays[name] for name in TABLES}, "calibration": calibration}
+        return cls(**{name: arrays[name] for name in TABLES}, calibration=calibration)

@@ -11,7 +11,6 @@ from streamfs.errors import ModelError
 _KINDS: dict[str, str | type[Classifier]] = {
     "tree": "streamfs.classifiers.tree:Tree",
     "forest": "streamfs.classifiers.forest:Forest",
-    "blend": "streamfs.classifiers.blended_forest:BlendedForest",
     "boosting": "streamfs.classifiers.boosted_trees:BoostedTrees",
     "river": "streamfs.classifiers.online:OnlineClassifier",
     "river-frozen": "streamfs.classifiers.online:FrozenOnlineClassifier",

@@ -14,7 +14,6 @@ from streamfs.classifiers._evaluate import WAY as TREE_WAY
 from streamfs.classifiers._forest import BLOCK as FOREST_BLOCK
 from streamfs.classifiers._forest import GROUP, FlatForest
 from streamfs.classifiers._forest import WAY as FOREST_WAY
-from streamfs.classifiers._linear import TERM
 from streamfs.procedure.procedure import Procedure
 
 FREE, WAITING, OPEN, DECIDED, MOVING = range(5)
@@ -53,11 +52,6 @@ ARRAYS: dict[str, tuple[Any, tuple[str | int, ...]]] = {
     "ways": (FOREST_WAY, ("n_nodes",)),
     "roots": (np.uint64, ("n_trees",)),
     "calibration": (CALIBRATION, (1,)),
-    "starts": (np.float64, ("n_segments",)),
-    "offsets": (np.float64, ("n_segments", "n_classes")),
-    "terms": (TERM, ("n_terms",)),
-    "centres": (np.float64, ("n_segments", "n_terms")),
-    "factors": (np.float64, (0, "n_classes")),
     "ticks": (np.int64, ("n_block",)),
     "rows": (np.int64, ("n_block",)),
     "samples": (np.float64, ("n_block", "n_columns")),
@@ -83,11 +77,10 @@ The first dimension is a minimum. `single_sample` holds a sample's row, as a who
 SIZES = (
     *("n_rows", "width", "n_features", "n_columns", "n_inputs", "n_thresholds", "n_block"),
     *("n_nodes", "n_classes", "n_trees", "n_twice", "depth", "adds", "limit", "last_opening"),
-    *("n_segments", "n_terms", "scores_clock"),
 )
 
 LAYOUTS = (
-    *(BLOCK, FOREST_BLOCK, GROUP, TASK_SIZE, ENTRY, NODE, TREE_WAY, FOREST_WAY, CALIBRATION, TERM),
+    *(BLOCK, FOREST_BLOCK, GROUP, TASK_SIZE, ENTRY, NODE, TREE_WAY, FOREST_WAY, CALIBRATION),
     *(STREAM, ENDED, ANSWER, THRESHOLD, COUNTERS),
 )
 
@@ -170,10 +163,6 @@ class KernelArena:
             n_nodes=n_nodes, n_classes=n_classes, n_trees=len(forest.roots), n_twice=n_twice, adds=forest.adds
         )
         self.hold(ways=forest.ways, shares=forest.shares, roots=forest.roots, calibration=forest.calibration)
-        scores = forest.scores
-        self._set(n_segments=len(scores.starts), n_terms=len(scores.terms), scores_clock=scores.clock)
-        self.hold(starts=scores.starts, offsets=scores.offsets, terms=scores.terms)
-        self.hold(centres=scores.centres, factors=scores.factors)
         self.hold(twice=np.zeros(n_twice), places=np.zeros(GROUP, np.uint64))
         self.hold(means=np.zeros((n_block, n_classes)), result=np.zeros((n_block, n_classes)))
 

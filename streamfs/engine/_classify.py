@@ -10,7 +10,6 @@ from streamfs.classifiers._evaluate import NODE, likeliest
 from streamfs.classifiers._evaluate import WAY as TREE_WAY
 from streamfs.classifiers._forest import GROUP, write_probabilities
 from streamfs.classifiers._forest import WAY as FOREST_WAY
-from streamfs.classifiers._linear import TERM
 from streamfs.engine._arena import ANSWER
 
 
@@ -43,12 +42,6 @@ def ask_forest(arena: Any, n_rows: int) -> None:
         carray(pointer(arena.roots), arena.n_trees, np.uint64),
         carray(pointer(arena.calibration), 1, CALIBRATION),
         arena.adds,
-        arena.scores_clock,
-        carray(pointer(arena.starts), arena.n_segments, np.float64),
-        carray(pointer(arena.offsets), (arena.n_segments, arena.n_classes), np.float64),
-        carray(pointer(arena.terms), arena.n_terms, TERM),
-        carray(pointer(arena.centres), (arena.n_segments, arena.n_terms), np.float64),
-        carray(pointer(arena.factors), (arena.n_segments * arena.n_terms, arena.n_classes), np.float64),
         carray(pointer(arena.values), (n_rows, arena.n_features), np.float64),
         carray(pointer(arena.twice), arena.n_twice, np.float64),
         carray(pointer(arena.places), GROUP, np.uint64),

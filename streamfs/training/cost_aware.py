@@ -100,13 +100,12 @@ def train(
     n_features : int, optional
         How many ranked features to offer; by default chosen by cross-validation over streams.
     classifier : str, QuerySensitiveNeighbors, River classifier, ProbabilisticModel, or callable, optional
-        What to fit: ``"extra-trees"``, a forest, the default; ``"blend"``, a forest averaged with linear scores;
-        ``"c45"``, a tree, the default on ranked or all features; ``"boosting"``, gradient boosting of trees;
-        ``"qsfs1"`` or ``"qsfs2"``, neighbours that request some channels only while a stream is unusual, as few as
-        can reach the confidence; such neighbours with parameters of your own; a River classifier; a classifier of
-        scikit-learn, or another `ProbabilisticModel`, which takes NaN or has an imputer before it; or a function
-        from a `FeatureTable` to a `Classifier`, given itself or by the name under which `register_learner` was
-        called.
+        What to fit: ``"extra-trees"``, a forest, the default; ``"c45"``, a tree, the default on ranked or all
+        features; ``"boosting"``, gradient boosting of trees; ``"qsfs1"`` or ``"qsfs2"``, neighbours that request
+        some channels only while a stream is unusual, as few as can reach the confidence; such neighbours with
+        parameters of your own; a River classifier; a classifier of scikit-learn, or another `ProbabilisticModel`,
+        which takes NaN or has an imputer before it; or a function from a `FeatureTable` to a `Classifier`, given
+        itself or by the name under which `register_learner` was called.
     seed : int
         Seeds the folds, the probes and the forests.
     progress : callable, optional

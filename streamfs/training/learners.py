@@ -25,8 +25,6 @@ Rows = Callable[[FeatureTable], tuple[Array, Labels, Array]]
 
 FOREST = "extra-trees"
 
-BLEND = "blend"
-
 BOOSTING = "boosting"
 
 LEARNERS = (FOREST, "c45", BOOSTING)
@@ -119,16 +117,11 @@ def small_leaf_forest(
 
 def rows_at(table: FeatureTable, points: Integers) -> tuple[Array, Labels, Array]:
     """Return rows at some of the ticks `points`, their labels, and weights: one over a stream's rows."""
-    streams, ticks = table.rows(some_of(points))
+    if len(points) > MOST_POSITIONS:
+        grids = [position_grid(len(points), MOST_POSITIONS // 2, spacing) for spacing in ("geometric", "even")]
+        points = points[np.unique(np.concatenate(grids)) - 1]
+    streams, ticks = table.rows(points)
     return table.values[streams, ticks - 1], table.labels[streams], table.row_weights(streams)
-
-
-def some_of(points: Integers) -> Integers:
-    """Return at most `MOST_POSITIONS` of the points, denser at the beginning."""
-    if len(points) <= MOST_POSITIONS:
-        return points
-    grids = [position_grid(len(points), MOST_POSITIONS // 2, spacing) for spacing in ("geometric", "even")]
-    return points[np.unique(np.concatenate(grids)) - 1]
 
 
 def grown_forest(

@@ -21,14 +21,12 @@ from streamfs.procedure.kin import Kin
 from streamfs.procedure.procedure import Procedure
 from streamfs.relief import position_grid
 from streamfs.training import arguments
-from streamfs.training.blending import blend_learner
 from streamfs.training.channel_choice import ChannelChoice, clock_of
 from streamfs.training.cross_validation import Learn
 from streamfs.training.decision_costs import Confident, DecisionCosts, choose_confidence, decision_points
 from streamfs.training.description import made_with, with_card, with_held_out
 from streamfs.training.held_out import Followed, OutOfFold, decided, decision_facts
 from streamfs.training.learners import (
-    BLEND,
     FOREST,
     N_SMALL_SCOUTS,
     N_SMALL_TREES,
@@ -118,7 +116,7 @@ class LeastCost:
     @property
     def _has_points_alone(self) -> bool:
         """Whether tables are of the points alone, which are all that a forest is fitted to."""
-        return self.model.classifier in (FOREST, BLEND)
+        return self.model.classifier == FOREST
 
     def _kept(self, points: Integers) -> Integers | None:
         """Return the ticks of tables, None if all."""
@@ -126,10 +124,7 @@ class LeastCost:
 
     def _learn(self, points: Integers, limit: int, n_trees: int) -> Learn:
         if self._has_points_alone:
-            among = np.arange(1, len(points) + 1)
-            learn = small_leaf_learner(among, self.model.seed, n_trees)
-            is_blend = self.model.classifier == BLEND and n_trees != N_SMALL_SCOUTS
-            return blend_learner(learn, among) if is_blend else learn
+            return small_leaf_learner(np.arange(1, len(points) + 1), self.model.seed, n_trees)
         return self.model.learner(len(self.streams.classes), points, limit)
 
     def _chosen(self, lengths: Integers, points: Integers, limit: int, progress: Progress) -> list[Feature]:

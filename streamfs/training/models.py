@@ -12,10 +12,8 @@ from streamfs.classifiers.estimator import EstimatorClassifier
 from streamfs.data.streams import Integers
 from streamfs.relief import position_grid
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
-from streamfs.training.blending import blend_learner
 from streamfs.training.cross_validation import Learn
 from streamfs.training.learners import (
-    BLEND,
     BOOSTING,
     FOREST,
     LEARNERS,
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 
 TREE = "c45"
 
-MODELS = (*LEARNERS, BLEND, *NAMED)
+MODELS = (*LEARNERS, *NAMED)
 """Models by name."""
 
 OWN_LEARNERS: dict[str, Learn] = {}
@@ -67,8 +65,6 @@ class TrainingModel:
         if isinstance(classifier, QuerySensitiveNeighbors):
             require_reach(classifier, self.confidence, n_classes)
             return NeighborsLearner(classifier, points, self.seed)
-        if isinstance(classifier, str) and classifier == BLEND:
-            return blend_learner(forest_learner(MIN_LEAF, time_limit, self.seed), points)
         if isinstance(classifier, str) and classifier in LEARNERS:
             return self._named(classifier, time_limit)
         return own_learner(classifier, MODELS, partial(rows_at, points=points))

@@ -20,7 +20,6 @@ from streamfs.classifiers import (
     _grow,
     _kernel_density,
     _lazy,
-    _linear,
     _neighbours,
     _prune,
     _split,
@@ -134,9 +133,7 @@ def _of_classifiers(unit: KernelUnit) -> Iterator[KernelEntry]:
     rows, row, numbers = unit.array(F8, 2), unit.array(F8), unit.array(I8)
     yield KernelEntry(_evaluate.spread_rows, (unit.array(_evaluate.NODE), rows, rows, numbers, row, rows))
     forest = unit.array(_forest.WAY), rows, unit.array(U8), unit.array(_calibration.CALIBRATION)
-    scores = WHOLE, row, rows, unit.array(_linear.TERM), rows, rows
-    room = row, unit.array(U8), rows
-    yield KernelEntry(_forest.write_probabilities, (*forest, WHOLE, *scores, rows, *room, rows))
+    yield KernelEntry(_forest.write_probabilities, (*forest, WHOLE, rows, row, unit.array(U8), rows, rows))
     yield KernelEntry(_calibration.write_logits, (row, row))
     yield KernelEntry(_calibration.calibrate, (REAL, row, REAL, row, row))
     yield KernelEntry(_calibration.apply, (REAL, REAL, REAL, row, rows, rows))

@@ -7,10 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.report import split_channel
-from streamfs.classifiers import _calibration, _evaluate, _forest, _linear
+from streamfs.classifiers import _calibration, _evaluate, _forest
 from streamfs.classifiers._evaluate import FlatTree
 from streamfs.classifiers._forest import FlatForest
-from streamfs.classifiers._linear import FlatScores
 from streamfs.errors import TranslationError
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.stopping import TickThresholds
@@ -132,7 +131,7 @@ class _Model:
         n_nodes, n_classes = tree.shares.shape
         n_pending = most_pending(tree)
         self._add_records("tree_nodes", "tree_node", tree.nodes)
-        self._add_reals("shares", tree.shares)
+        self._add_shares(tree.shares)
         return (
             f"  int32_t stack[{n_pending}];\n  real weights[{n_pending}];\n  real result[{n_classes}] = {{0}};\n"
             f"  int32_t best;\n"
@@ -159,14 +158,14 @@ class _Model:
         for name, table in tables.items():
             numbers = wrapped(map(str, table.tolist() or [0]))
             self._tables.append(f"static const {stored_in(table)} {name}[] = {{{numbers}}};\n")
-        self._add_reals("shares", shares)
+        self._add_shares(shares)
         lengths = "".join(f", {name}, {len(table)}" for name, table in tables.items())
         text = (
             f"  real sums[{n_classes}] = {{0}};\n  real result[{n_classes}] = {{0}};\n  int32_t best, c;\n"
             f"{counting}  {total.name}(thresholds, {n_tests}{lengths},\n"
             f"      shares, {n_rows}, {n_classes}, {values}, 1, N_VALUES, sums, 1, {n_classes});\n"
         )
-        text += self._combine(forest, n_classes) + self._blend(forest.scores) + self._calibrate(forest, n_classes)
+        text += self._combine(forest, n_classes) + self._calibrate(forest, n_classes)
         return text + f"  best = {likeliest.name}(result, 1, {n_classes}, 0);\n"
 
     def _counting(self, steps: npt.NDArray[np.float64]) -> str:
@@ -185,29 +184,6 @@ class _Model:
             return ""  # one tree is its own mean
         divide = self._unit.entry(on_node.divide, (TABLE, REAL))
         return f"  {divide.name}(sums, 1, {n_classes}, {self._literal(float(len(forest.roots)))});\n"
-
-    def _blend(self, scores: FlatScores) -> str:
-        """Return the statements that average the sums with what linear scores say, if there are any."""
-        n_segments, n_classes = scores.offsets.shape
-        if not n_segments:
-            return ""
-        record = Array(struct_of("linear_term", scores.terms), 1)
-        given = WHOLE, Array(REAL, 1), TABLE, record, TABLE, TABLE, TABLE, WHOLE, TABLE
-        write = self._unit.entry(_linear.write_scores.py_func, given)
-        turn = self._unit.entry(_forest.turn_to_probabilities.py_func, (TABLE, WHOLE))
-        average = self._unit.entry(_linear.average.py_func, (TABLE, WHOLE, TABLE))
-        self._add_records("terms", "linear_term", scores.terms)
-        for name in ("starts", "offsets", "centres", "factors"):
-            self._add_reals(name, getattr(scores, name))
-        n_terms = len(scores.terms)
-        return (
-            f"  {write.name}({scores.clock}, starts, {n_segments}, offsets, {n_segments}, {n_classes},\n"
-            f"      terms, {n_terms}, centres, {n_segments}, {n_terms},\n"
-            f"      factors, {n_segments * n_terms}, {n_classes},\n"
-            f"      values, 1, N_VALUES, 0, result, 1, {n_classes});\n"
-            f"  {turn.name}(result, 1, {n_classes}, 0);\n"
-            f"  {average.name}(result, 1, {n_classes}, 0, sums, 1, {n_classes});\n"
-        )
 
     def _calibrate(self, forest: FlatForest, n_classes: int) -> str:
         found = forest.calibration[0]
@@ -236,9 +212,9 @@ class _Model:
         ]
         return f"{{{', '.join(numbers)}}}"
 
-    def _add_reals(self, name: str, table: npt.NDArray[np.float64]) -> None:
-        numbers = wrapped(map(self._literal, table.ravel().tolist()))
-        self._tables.append(f"static const real {name}[] = {{{numbers}}};\n")
+    def _add_shares(self, shares: npt.NDArray[np.float64]) -> None:
+        numbers = wrapped(map(self._literal, shares.ravel().tolist()))
+        self._tables.append(f"static const real shares[] = {{{numbers}}};\n")
 
     # Stopping
 

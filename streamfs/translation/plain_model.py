@@ -5,10 +5,9 @@ from typing import Any
 
 from feature_extractors.base import LARGEST
 from feature_extractors.report import Policy, split_channel
-from streamfs.classifiers import _calibration, _evaluate, _forest, _linear
+from streamfs.classifiers import _calibration, _evaluate, _forest
 from streamfs.classifiers._evaluate import FlatTree
 from streamfs.classifiers._forest import FlatForest
-from streamfs.classifiers._linear import FlatScores
 from streamfs.errors import TranslationError
 from streamfs.procedure.procedure import Procedure
 from streamfs.translation import on_node
@@ -127,7 +126,8 @@ class _PlainModel:
         spread = self._unit.entry(_evaluate.spread)
         likeliest = self._unit.entry(_calibration.likeliest_class)
         names = tree.nodes.dtype.names or ()
-        self._tables["_NODES"] = self._records("_Node", names, tree.nodes)
+        rows = "".join(f"    _Node({self._row(names, row)}),\n" for row in tree.nodes)
+        self._tables["_NODES"] = f"(\n{rows})"
         self._tables["_SHARES"] = self._literal(tree.shares.tolist())
         most = most_pending(tree)
         return (
@@ -136,13 +136,8 @@ class _PlainModel:
             f"        best = {likeliest}(result, 0)\n"
         )
 
-    def _records(self, kind: str, names: Sequence[str], records: Any) -> str:
-        """Return a tuple of objects."""
-        rows = "".join(f"    {kind}({self._row(names, row)}),\n" for row in records)
-        return f"(\n{rows})"
-
     def _row(self, names: Sequence[str], row: Any) -> str:
-        """Return the fields of a record."""
+        """Return the fields of a node."""
         return ", ".join(
             self._unit.number(self._precision.threshold(row[name]))
             if name == "threshold"
@@ -163,7 +158,7 @@ class _PlainModel:
             f"        sums = [[0.0] * {n_classes}]\n"
             f"        {total}(_THRESHOLDS, _FEATURES, _SKIPS, _ROWS, _SIZES, _SHARES, [self._values], sums)\n"
         )
-        text += self._combine(forest) + self._blend(forest.scores) + self._calibrate(forest, n_classes)
+        text += self._combine(forest) + self._calibrate(forest, n_classes)
         return text + f"        best = {likeliest}(result, 0)\n"
 
     def _combine(self, forest: FlatForest) -> str:
@@ -172,22 +167,6 @@ class _PlainModel:
         if len(forest.roots) == 1:
             return ""  # one tree is its own mean
         return f"        {self._unit.entry(on_node.divide)}(sums, {self._literal(float(len(forest.roots)))})\n"
-
-    def _blend(self, scores: FlatScores) -> str:
-        """Return the statements that average the sums with what linear scores say, if there are any."""
-        if not len(scores.starts):
-            return ""
-        write, average = self._unit.entry(_linear.write_scores), self._unit.entry(_linear.average)
-        turn = self._unit.entry(_forest.turn_to_probabilities)
-        self._tables["_TERMS"] = self._records("_Term", scores.terms.dtype.names or (), scores.terms)
-        for name in ("starts", "offsets", "centres", "factors"):
-            self._tables[f"_{name.upper()}"] = self._literal(getattr(scores, name).tolist())
-        tables = "_STARTS, _OFFSETS, _TERMS, _CENTRES, _FACTORS"
-        return (
-            f"        scores = [[0.0] * {scores.offsets.shape[1]}]\n"
-            f"        {write}({scores.clock}, {tables}, [self._values], 0, scores)\n"
-            f"        {turn}(scores, 0)\n        {average}(scores, 0, sums)\n"
-        )
 
     def _calibrate(self, forest: FlatForest, n_classes: int) -> str:
         found = forest.calibration[0]
@@ -228,13 +207,6 @@ class _Node:
         self.n_children = n_children
         self.code = code
         self.share = share
-
-
-class _Term:
-    def __init__(self, feature, lowest, highest):
-        self.feature = feature
-        self.lowest = lowest
-        self.highest = highest
 
 
 COLUMNS = {columns}

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import feature_extractors as fx
 from streamfs import Costs, Procedure
-from streamfs.classifiers import BlendedForest, BoostedTrees, Calibration, Forest, LinearScores
+from streamfs.classifiers import BoostedTrees, Calibration, Forest
 from streamfs.classifiers._forest_fields import TABLES
 from streamfs.classifiers.tree import Tree
 from streamfs.procedure import TickThresholds
@@ -72,33 +72,13 @@ def boosted(forest, rng):
     return BoostedTrees(**(tables | {"shares": scores}))
 
 
-def random_scores(rng, n_features, n_classes):
-    """Scores of up to three segments by feature 0, on some of the features."""
-    features = np.flatnonzero(rng.random(n_features) < 0.7)
-    features = features if len(features) else np.array([0])
-    n_segments, n_terms = int(rng.integers(1, 4)), len(features)
-    starts = np.sort(rng.choice(9, n_segments, replace=False)).astype(float)
-    lowest, highest = np.sort(rng.normal(size=(2, n_terms)), axis=0)
-    offsets, centres = rng.normal(size=(n_segments, n_classes)), rng.normal(size=(n_segments, n_terms))
-    factors = rng.normal(size=(n_segments, n_terms, n_classes))
-    return LinearScores(0 if n_segments > 1 else -1, starts, features, lowest, highest, offsets, centres, factors)
-
-
-def blended(forest, rng, n_features):
-    """The same trees, averaged with linear scores."""
-    return BlendedForest.of(forest, random_scores(rng, n_features, forest.n_classes))
-
-
 def any_forest(rng, n_features):
-    """1 to 300 trees of 2 to 7 classes, some boosted or blended; most calibrated, some by the clock 0."""
+    """1 to 300 trees of 2 to 7 classes, some boosted; most calibrated, some with feature 0 as their clock."""
     calibrations = [None, Calibration(0.7, 0.2), Calibration(1.5, -0.3, 0.4, clock=0)]
     n_trees, n_classes = int(rng.choice([1, 3, 15, 16, 17, 60, 300])), int(rng.integers(2, 8))
     forest = random_forest(int(rng.integers(2**32)), n_features, n_classes, n_trees)
-    kind = rng.random()
-    if kind < 0.3:
+    if rng.random() < 0.3:
         forest = boosted(forest, rng)
-    elif kind < 0.6:
-        forest = blended(forest, rng, n_features)
     return forest.calibrated(calibrations[rng.integers(3)])
 
 

@@ -156,7 +156,6 @@ def test_any_model_and_own_costs_are_taken():
         RandomForestClassifier(20, max_features=None, random_state=0),
         "c45",
         "boosting",
-        "blend",
         "qsfs1",
     ],
 )

@@ -176,7 +176,7 @@ def test_training_refuses_neighbours_that_cannot_be_sure_enough_and_unknown_name
     with pytest.raises(TrainingError, match="confidence is 1, expected less than 1"):
         train(streams, classifier="qsfs2", confidence=1.0, select="streamrelief")
     with pytest.raises(
-        ValueError, match="expected one of extra-trees, c45, boosting, blend, qsfs1, qsfs2, or a classifier"
+        ValueError, match="expected one of extra-trees, c45, boosting, qsfs1, qsfs2, or a classifier"
     ):
         train(streams, classifier="knn", select="streamrelief")
 

@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 from helpers.compiled_c import compiled
-from helpers.random_models import any_forest, blended, boosted, random_forest, random_procedure, random_tree
+from helpers.random_models import any_forest, boosted, random_procedure, random_tree
 
 import feature_extractors as fx
 from streamfs import Costs, Procedure
@@ -31,8 +31,7 @@ def test_every_function_has_been_measured():
         ]
     rng, costs = np.random.default_rng(0), Costs(np.ones(len(features)))
     forest = any_forest(rng, len(features))
-    blend = blended(random_forest(0, len(features)), rng, len(features))
-    for classifier in (random_tree(rng, len(features)), forest, boosted(forest, rng), blend):
+    for classifier in (random_tree(rng, len(features)), forest, boosted(forest, rng)):
         classes = tuple("tuvwxyz"[: classifier.n_classes])
         procedure = Procedure(tuple(features), classifier, classes, costs, 0.6, 9, 0.5)
         for precision in (DOUBLE, FLOAT):

@@ -131,10 +131,10 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
 )
 @click.option(
     "--classifier",
-    type=Named(["c45", "extra-trees", "blend", "boosting", *parameters.LAZY], "streamfs.learners"),
-    help="Extra trees (the default on chosen channels), these averaged with linear scores (blend), C4.5 (the "
-    "default on ranked features), gradient boosting, or nearest neighbours that request some channels only while "
-    "a stream is unusual. By default a promise takes the cheaper of extra trees and C4.5.",
+    type=Named(["c45", "extra-trees", "boosting", *parameters.LAZY], "streamfs.learners"),
+    help="Extra trees (the default on chosen channels), C4.5 (the default on ranked features), gradient boosting, "
+    "or nearest neighbours that request some channels only while a stream is unusual. By default a promise takes "
+    "the cheaper of the first two.",
 )
 @click.option(
     "--river",
