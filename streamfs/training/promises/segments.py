@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -93,7 +94,7 @@ def _below_a_root(one: Nodes, other: Nodes, clock: int, end: float) -> Nodes:
     n, n_all = len(one[0]), len(one[0]) + len(other[0]) + 1
     places = np.r_[1, 3 : n + 2], np.r_[2, n + 2 : n_all]
 
-    def merged(root: object, left: npt.NDArray, right: npt.NDArray) -> npt.NDArray:
+    def merged(root: object, left: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[Any]:
         whole = np.empty((n_all, *left.shape[1:]), left.dtype)
         whole[0], whole[places[0]], whole[places[1]] = root, left, right
         return whole
