@@ -1,6 +1,5 @@
 """Proposals: which sources would read what was heard on a broker."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
@@ -13,26 +12,22 @@ from feature_extractors.report import quantity_of, split_channel
 from streamfs.errors import PayloadError, SettingsError
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.intake import BATTERY
-from streamfs.gateway.core.routes import Route
+from streamfs.gateway.core.routes import Route, Routed
 from streamfs.gateway.messages.codecs import Reading, Several
 from streamfs.gateway.messages.codecs.paths import load_json
 from streamfs.gateway.messages.message import Message
 from streamfs.gateway.messages.topics import Template
 from streamfs.gateway.settings.device_sources import sources_of
+from streamfs.gateway.settings.guessed_sources import GuessedSource, guessed_sources
 from streamfs.gateway.settings.profiles import load_profile, profile_files
+from streamfs.gateway.settings.quantity_words import is_like
+from streamfs.gateway.settings.unread import root_of, unread
 
 NATIVE = "streamfs"
 """The profile of own nodes, whose topics name channels unless a source names quantities."""
 
-_WORDS = {
-    "temperature": ("temp", "tc", "t"),
-    "humidity": ("hum", "rh"),
-    "light": ("illuminance", "lux", "illum", "als"),
-    "pressure": ("press", "barometer"),
-    "co2": ("carbondioxide",),
-    "occupancy": ("motion", "presence", "pir"),
-    "contact": ("door", "window", "reed"),
-}  # other words for a quantity
+_REPORTER = "homeassistant"
+"""The first level of what Home Assistant says of others' devices: no device of its own."""
 
 _OFF = 60.0  # seconds by which a clock is off, to be named
 _QUARTER = 900.0  # seconds: time zones differ by multiples
@@ -47,6 +42,8 @@ class HeardDevices:
         self.names: dict[str, set[str]] = defaultdict(set)  # of quantities, by node
         self.quantities: dict[str, str] = {}  # by path or name
         self.offsets: dict[str, list[float]] = defaultdict(list)  # arrival less stamp, seconds, by node
+        self.unread: dict[str, dict[str, None]] = defaultdict(dict)  # paths alike to wanted quantities, by node
+        self.paths: dict[str, str] | None = None  # of quantities, if fields are paths in payloads
         self.known: dict[str, str] = {}  # what a bridge says of how devices are powered, by their names
 
 
@@ -65,13 +62,15 @@ def _routes(folder: Path | None) -> tuple[tuple[DeviceProfile, tuple[Route, ...]
 def suggestion(topic: str, folder: Path | None = None) -> str:
     """Return the name of the device profile that has topics like one; empty if none has.
 
+    What Home Assistant says of others' devices is of none.
+
     Examples
     --------
     >>> suggestion("zigbee2mqtt/kitchen/window"), suggestion("tele/plug/SENSOR"), suggestion("a/b")
     ('zigbee2mqtt', 'tasmota', '')
     """
     for profile, routes in _routes(folder):
-        if any(not route.ignores(topic) and route.find(topic) is not None for route in routes):
+        if any(_routed(route, topic) is not None for route in routes):
             return profile.name
     return ""
 
@@ -89,23 +88,35 @@ def proposal(messages: Iterable[Message], channels: Sequence[str], folder: Path 
         Device profiles of one's own.
     """
     wanted = list(dict.fromkeys(quantity_of(split_channel(channel)[0]) for channel in channels))
-    heard, others = _heard(messages, folder)
+    heard, unknown = _heard(messages, wanted, folder)
+    guessed, remarks = guessed_sources(unknown, wanted)
+    others = [
+        topic for topic in dict.fromkeys(message.topic for message in unknown) if not _is_read(topic, guessed)
+    ]
     found = {quantity for name, devices in heard.items() for quantity in _read(name, devices, wanted)}
+    found |= {quantity for each in guessed for quantity in each.quantities}
     parts = [_section(name, devices, wanted) for name, devices in heard.items()]
-    parts += _aliases(dict.fromkeys(node for each in heard.values() for node in (*each.nodes, *each.known)))
+    parts += [_guessed(each) for each in guessed] + [f"# {remark}\n" for remark in remarks]
+    nodes = [node for each in heard.values() for node in (*each.nodes, *each.known)]
+    parts += _aliases(dict.fromkeys([*nodes, *(node for each in guessed for node in each.nodes)]))
     missing = [quantity for quantity in wanted if quantity not in found]
     if missing:
         parts.append(f"# nobody was heard to send {', '.join(missing)}, which the model reads\n")
     if others:
-        named = ", ".join(others[:_MOST_NAMED]) + (", ..." if len(others) > _MOST_NAMED else "")
-        parts.append(f"# no profile reads {_counted(len(others), 'further topic')}: {named}\n")
+        parts.append(f"# no profile reads {_counted(len(others), 'further topic')}: {_listed(others)}\n")
     return "\n".join(parts) or "# nothing was heard\n"
 
 
-def _heard(messages: Iterable[Message], folder: Path | None) -> tuple[dict[str, HeardDevices], list[str]]:
-    """Return what was heard by profile, and the topics that none reads."""
+def _is_read(topic: str, guessed: Iterable[GuessedSource]) -> bool:
+    return any(topic in each.topics for each in guessed)
+
+
+def _heard(
+    messages: Iterable[Message], wanted: Sequence[str], folder: Path | None
+) -> tuple[dict[str, HeardDevices], list[Message]]:
+    """Return what was heard by profile, and the messages that none knows."""
     heard: dict[str, HeardDevices] = defaultdict(HeardDevices)
-    others: dict[str, None] = {}
+    unknown: list[Message] = []
     for message in messages:
         is_known = False
         for profile, routes in _routes(folder):
@@ -113,12 +124,12 @@ def _heard(messages: Iterable[Message], folder: Path | None) -> tuple[dict[str, 
             if inventory:
                 heard[profile.name].known |= _inventory(message.payload)
             is_known = is_known or _is_no_reading(message.topic, profile, routes)
-            if any(_take(route, message, profile, heard) for route in routes):
+            if any(_take(route, message, profile, wanted, heard) for route in routes):
                 is_known = True
                 break
         if not is_known:
-            others[message.topic] = None
-    return dict(heard), list(others)
+            unknown.append(message)
+    return dict(heard), unknown
 
 
 def _is_no_reading(topic: str, profile: DeviceProfile, routes: Iterable[Route]) -> bool:
@@ -129,9 +140,15 @@ def _is_no_reading(topic: str, profile: DeviceProfile, routes: Iterable[Route]) 
     )
 
 
-def _take(route: Route, message: Message, profile: DeviceProfile, heard: dict[str, HeardDevices]) -> bool:
+def _take(
+    route: Route,
+    message: Message,
+    profile: DeviceProfile,
+    wanted: Sequence[str],
+    heard: dict[str, HeardDevices],
+) -> bool:
     """Note what a route reads in a message, and return whether it reads any."""
-    routed = None if route.ignores(message.topic) else route.find(message.topic)
+    routed = _routed(route, message.topic)
     if routed is None:
         return False
     try:
@@ -139,16 +156,26 @@ def _take(route: Route, message: Message, profile: DeviceProfile, heard: dict[st
     except PayloadError:
         return False
     parts = decoded.parts if isinstance(decoded, Several) else ((routed.channel or "", decoded),)
-    if not parts:
+    rest = [path for path in unread(route, message.payload) if any(is_like(path, each) for each in wanted)]
+    if not (parts or rest):
         return False
     devices = heard[profile.name]
     devices.nodes[routed.called] += 1
+    devices.unread[routed.called] |= dict.fromkeys(rest)
+    if root_of(route) is not None:
+        devices.paths = devices.paths or _paths(profile)
     for quantity, part in parts:
         devices.quantities.setdefault(quantity, split_channel(quantity)[0])
         devices.names[routed.called].add(quantity)
         if isinstance(part, Reading) and part.time is not None and not message.retained:
             devices.offsets[routed.called].append(message.arrival - part.time)
     return True
+
+
+def _routed(route: Route, topic: str) -> Routed | None:
+    """Return where a topic's messages belong; None if they are no readings of a device of the route's kind."""
+    routed = None if route.ignores(topic) else route.find(topic)
+    return None if routed is not None and routed.called == _REPORTER else routed
 
 
 def _inventory(payload: bytes) -> dict[str, str]:
@@ -168,17 +195,19 @@ def _inventory(payload: bytes) -> dict[str, str]:
 def _section(name: str, devices: HeardDevices, wanted: Sequence[str]) -> str:
     nodes = sorted(devices.nodes)
     silent = [f"{node} ({power})" for node, power in devices.known.items() if node not in devices.nodes]
-    named = ", ".join(nodes[:_MOST_NAMED]) + (", ..." if len(nodes) > _MOST_NAMED else "")
-    lines = ["[[source]]", f'device = "{name}"', f"# {_counted(len(nodes), 'device')}: {named}"]
+    lines = ["[[source]]", f'device = "{name}"', f"# {_counted(len(nodes), 'device')}: {_listed(nodes)}"]
     fields = _fields(name, devices, wanted)
     if fields:
         lines.append(f"fields = {{ {', '.join(f'{_key(each)} = {_key(fields[each])}' for each in fields)} }}")
     if silent:
-        shown = ", ".join(silent[:_MOST_NAMED]) + (", ..." if len(silent) > _MOST_NAMED else "")
-        lines.append(f"# its bridge knows {_counted(len(silent), 'other')}, not heard: {shown}")
-    unread = sorted(set(devices.quantities.values()) - set(wanted) - set(fields) - {BATTERY})
-    if unread:
-        lines.append(f"# which also send {', '.join(unread)}, which the model does not read")
+        lines.append(f"# its bridge knows {_counted(len(silent), 'other')}, not heard: {_listed(silent)}")
+    used = {path for text in fields for path in text.split("|")}
+    further = [f"{path} of {node}" for node, paths in devices.unread.items() for path in paths if path not in used]
+    if further:
+        lines.append(f"# not read, since a device has one value of a quantity: {_listed(further)}")
+    others = sorted(set(devices.quantities.values()) - set(wanted) - used - {BATTERY})
+    if others:
+        lines.append(f"# which also send {', '.join(others)}, which the model does not read")
     lines += [
         f"# {node}: stamps are {abs(offset):.0f} s {'behind' if offset > 0 else 'ahead'}{_zone(offset)}"
         for node, offset in ((node, median(found)) for node, found in sorted(devices.offsets.items()))
@@ -208,34 +237,60 @@ def _read(profile: str, devices: HeardDevices, wanted: Sequence[str]) -> set[str
 
 
 def _fields(profile: str, devices: HeardDevices, wanted: Sequence[str]) -> dict[str, str]:
-    """Return names that stand for quantities of the model, by what they look like, if some devices need them."""
-    found: dict[str, str] = {}
-    is_needed = False
-    for names in devices.names.values():
+    """Return names that stand for quantities of the model, by what they look like, if some devices need them.
+
+    Paths in payloads stand with bars between, if devices have a quantity at several.
+    """
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    is_needed, paths = False, devices.paths or {}
+    for node in devices.nodes:
+        names = devices.names[node]
         for quantity in wanted:
             alike = sorted(
-                (name for name in names if _is_like(name, quantity)), key=lambda each: (len(each), each)
+                (name for name in (*names, *devices.unread[node]) if is_like(name, quantity)),
+                key=lambda each: (each not in names, len(each), each),
             )
             if alike:
                 exact = quantity if quantity in names else alike[0]
-                found[exact] = quantity
+                found[quantity][paths.get(exact, exact)] = None
                 is_needed |= exact != quantity or profile == NATIVE
-    if is_needed and any(BATTERY in names for names in devices.names.values()):
-        found[BATTERY] = BATTERY
-    return found if is_needed else {}
+    if not is_needed:
+        return {}
+    if any(BATTERY in names for names in devices.names.values()):
+        found[BATTERY][paths.get(BATTERY, BATTERY)] = None
+    if devices.paths is not None:
+        return {"|".join(names): quantity for quantity, names in found.items()}
+    return {name: quantity for quantity, names in found.items() for name in names}
 
 
-def _is_like(name: str, quantity: str) -> bool:
-    """Return whether a name has a word for a quantity.
+def _paths(profile: DeviceProfile) -> dict[str, str]:
+    """Return the paths of the quantities that a profile reads, in any of its readings."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for reading in profile.readings:
+        for path, quantity in reading.get("fields", {}).items():
+            found[quantity].append(path)
+    return {quantity: "|".join(dict.fromkeys(paths)) for quantity, paths in found.items()}
 
-    Examples
-    --------
-    >>> _is_like("TempC_SHT", "temperature"), _is_like("template", "temperature")
-    (True, False)
-    """
-    words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name).lower())
-    known = {quantity.lower(), *_WORDS.get(quantity.lower(), ())}
-    return any(word in known for word in words)
+
+def _guessed(found: GuessedSource) -> str:
+    """Return the section of a source that was guessed, with its devices."""
+    source = found.source
+    fields = ", ".join(f"{_key(name)} = {_key(quantity)}" for name, quantity in source.fields.items())
+    values = ", ".join(f"{_key(word)} = {orjson.dumps(value).decode()}" for word, value in source.values.items())
+    lines = [
+        "[[source]]  # guessed",
+        f"topic = {_key(source.topic)}",
+        *([f"channel = {_key(source.channel)}"] if source.channel else []),
+        *([f"fields = {{ {fields} }}"] if fields else []),
+        *([f"values = {{ {values} }}"] if values else []),
+        *([f"time = {_key(source.time)}", f"time_unit = {_key(source.time_unit)}"] if source.time else []),
+        f"# {_counted(len(found.nodes), 'device')}: {_listed(found.nodes)}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
 
 
 def _key(text: str) -> str:

@@ -20,7 +20,7 @@ from streamfs.gateway.settings.cautions import cautions
 from streamfs.gateway.settings.device_sources import sources_of
 from streamfs.gateway.settings.message_preview import preview_by_profile, preview_message
 from streamfs.gateway.settings.profiles import load_profile, profile_files, read_profile
-from streamfs.gateway.settings.proposals import proposal
+from streamfs.gateway.settings.proposals import proposal, suggestion
 from streamfs.gateway.settings.settings import read_settings
 
 NOON = 1_795_365_000.0  # seconds: 2026-11-22T16:30:00Z
@@ -364,6 +364,79 @@ def test_messages_on_a_broker_are_proposed_as_sources():
         assert line in text
     assert tomllib.loads(text)["node"] == {"door": {"alias": ["bath/door"]}}
     assert proposal([], []) == "# nothing was heard\n"
+
+
+def test_no_profile_is_suggested_for_what_home_assistant_says():
+    assert suggestion("homeassistant/sensor/attic_temperature/state") == ""
+
+
+def proposed(*messages):
+    return proposal([Message(topic, payload.encode(), False, NOON) for topic, payload in messages], QUANTITIES)
+
+
+QUANTITIES = ["temperature@delta:0.5", "humidity"]
+
+
+@pytest.mark.parametrize(
+    ("messages", "source"),
+    [
+        (
+            [("shellies/ht-1/sensor/temperature", "21.4"), ("shellies/ht-2/sensor/humidity", "44")],
+            {
+                "topic": "shellies/{node}/sensor/{channel}",
+                "fields": {"temperature": "temperature", "humidity": "humidity"},
+            },
+        ),
+        (
+            [("homeassistant/sensor/attic_temperature/state", "unknown")],
+            {
+                "topic": "homeassistant/sensor/{node}_temperature/state",
+                "channel": "temperature",
+                "values": {"unknown": "missing"},
+            },
+        ),
+        (
+            [("home/gw/BT/A4", '{"id":"A4","tempc":21.3,"hum":44,"time":"2026-11-22T16:30:00Z"}')],
+            {
+                "topic": "home/gw/BT/{node}",
+                "fields": {"tempc": "temperature", "hum": "humidity"},
+                "time": "time",
+                "time_unit": "any",
+            },
+        ),
+        (
+            [("rtl/a/b/1/temperature_C", "3"), ("rtl/c/d/2/temperature_C", "4")],
+            {"topic": "rtl/{node...}/{channel}", "fields": {"temperature_C": "temperature"}},
+        ),
+        (
+            [(f"N/c06/temperature/24/{name}", '{"value":40}') for name in ("Temperature", "Humidity")],
+            {"topic": "N/{node}/temperature/24/{channel}"},
+        ),
+        (
+            [(f"{Z}/trv", '{"temperature_l1":20}'), (f"{Z}/a", '{"temperature":20,"temperature_offset":1}')],
+            {"device": Z, "fields": {"temperature_l1|temperature|local_temperature": "temperature"}},
+        ),
+        (
+            [
+                ("application/7/device/01/event/up", '{"object":{"temperatureSensor":{"1":21.5}}}'),
+                ("application/7/device/02/event/up", '{"object":{"TempC_SHT":21.5}}'),
+            ],
+            {"device": "chirpstack", "fields": {"temperatureSensor.1|TempC_SHT": "temperature"}},
+        ),
+    ],
+)
+def test_sources_are_guessed_where_no_profile_reads(messages, source):
+    (found,) = tomllib.loads(proposed(*messages))["source"]
+    assert {key: found[key] for key in source} == source
+
+
+def test_devices_that_share_a_topic_are_named():
+    events = [("rtl/events", f'{{"id":{number},"temperature_C":{number}}}') for number in (1, 2)]
+    two = '{"Time":"2026-11-22T16:30:00","A1":{"Temperature":4},"A2":{"Temperature":5}}'
+    text = proposed(*events, ("tele/ble/SENSOR", two), ("garden/soil", '{"t":1795365000,"moisture":3}'))
+    assert "# rtl/events has several devices, told apart by id" in text
+    assert "# not read, since a device has one value of a quantity: A2.Temperature of ble" in text
+    assert "further topics: rtl/events, garden/soil" in text
 
 
 def test_a_quantity_of_another_name_is_proposed_and_not_said_to_be_missing():
