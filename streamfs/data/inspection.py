@@ -22,6 +22,9 @@ LEAKS = 0.5
 TELLS = 0.9
 """How well a column tells label or group to be worth a note."""
 
+_NO_READINGS = frozenset({-9999.0, -999.0, -127.0, -32768.0, 9999.0, 32767.0, 65535.0})
+"""What devices often say instead of a reading."""
+
 BOOKKEEPING = {
     "battery",
     "counter",
@@ -130,6 +133,9 @@ class Inspection:
                 yield f"{report.column} never changes within a stream: does it measure, or name what was recorded?"
         if self.time_tells_label >= LEAKS:
             yield "streams of a class were recorded at one time: all that drifts tells the label, so name --groups"
+        for report in self.columns:
+            for value in sorted({report.low, report.high} & _NO_READINGS):
+                yield f"{report.column} is {value:g} somewhere: if that means missing, --values {value:g}=missing"
         if self.streams.n_ticks == 1 or (self.steps is not None and self.steps.repeated > MANY):
             yield "rows share their times: were these cut short, as 1.79537E+12, or are they days without hours?"
         yield from self._stream_notes()

@@ -126,6 +126,14 @@ def test_streams_that_are_too_short_are_noted():
     assert not any("half of" in note for note in inspect(streams.take(np.arange(20, 60))).notes())
 
 
+def test_numbers_that_stand_for_no_reading_and_times_that_rows_share_are_noted():
+    streams = StreamSet([[[20.0]], [[-999.0]]], ["a", "b"], ["x"])
+    assert {
+        "x is -999 somewhere: if that means missing, --values -999=missing",
+        "rows share their times: were these cut short, as 1.79537E+12, or are they days without hours?",
+    } <= {*inspect(streams).notes()}
+
+
 def test_a_single_class_is_noted():
     assert "all streams have the label 'u': there is nothing to tell apart" in [
         *inspect(StreamSet(NOISE[:, :, np.newaxis], ["u"] * 60, ["x"])).notes()

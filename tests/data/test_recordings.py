@@ -495,6 +495,14 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
         ("time,x\n20261122163000,1\n20261122163100,2\n", {"time_format": "%Y%m%d%H%M%S"}),
         ("time,x\n2026-11-22 16-30,1\n2026-11-22 16-31,2\n", {}),
         ("time,x\n11/22/2026 4:30 PM,1\n11/22/2026 4:31 PM,2\n", {"time_format": "%m/%d/%Y %I:%M %p"}),
+        (
+            "Date,Time,x\n11/22/26,4:30 PM,1\n11/22/26,4:31 PM,2\n",
+            {"time": ("Date", "Time"), "time_format": "%m/%d/%y %I:%M %p"},
+        ),
+        (
+            "ts,local,x\n" + "".join(f"{1795365000 + 60 * i},2026/11/22 17:{30 + i},{i}\n" for i in range(12)),
+            {"time": "ts", "columns": ("x",)},
+        ),
         ("date,time,x\n2026-11-22,16:30:00,1\n2026-11-22,16:31:00,2\n", {"time": ("date", "time")}),
         (
             "Date,Time,x\n22/11/2026,16:30,1\n22/11/2026,16:31,2\n",
@@ -601,6 +609,7 @@ def test_words_stand_for_numbers_in_long_tables_too(files):
             "33,Jogging,49105962326,-0.69,9.1\n33,Jogging,49105962327,1,2\n",
             "has no header, its first row is 33, Jog",
         ),
+        ("time,x\r0,1\r1,2\r", "has carriage returns alone between rows"),
         ("time x y\n0 1 2\n", "has one column, 'time x y', expected commas"),
         ("time,x\ns,m\n0,1\n", "'s' in row 1, .* take the row out"),
         ("logger 7\ntime,x\n0,1\n", "row 1 has 2 cells, expected 1 as in the header; take lines before"),

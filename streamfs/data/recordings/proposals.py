@@ -346,7 +346,8 @@ def _is_in_parts(column: pl.Series) -> bool:
     texts = column.drop_nulls()
     values = {str(text).lower() for text in texts.unique()}
     n_parts = int((texts != texts.shift(1)).fill_null(value=True).sum())
-    return n_parts == len(values) > 1 and not any(values <= set(pair) for pair in TWO_STATES)
+    is_few = len(texts) < _COUNTED or 2 * len(values) <= len(texts)
+    return is_few and n_parts == len(values) > 1 and not any(values <= set(pair) for pair in TWO_STATES)
 
 
 def _plain(name: str) -> str:

@@ -111,6 +111,8 @@ def open_table(path: Path, name: str = "") -> Table:
             columns, parts = rows.columns, partial(iter, [rows])
         else:
             first = next(_blocks(path), b"")
+            if b"\r" in first and b"\n" not in first:
+                raise DataError(f"{path} has carriage returns alone between rows: save it with line feeds")
             separator = _separator(first)
             cells = _header(first, separator)
             _require_header(cells, path)

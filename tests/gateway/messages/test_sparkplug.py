@@ -93,6 +93,7 @@ def test_what_is_null_or_text_reports_nothing_and_unknown_fields_are_left_out():
     [
         (b"\xff\xff", "expected a payload of Sparkplug B"),
         (payload(metric("b", f15="on")), "b is 'on', expected a number"),
+        (payload(metric("b", f4=16, f17=b"\x08\x01")), "b has datatype 16, expected a number"),
         (payload(metric("b", f12=1.0, f3=10**15)), "b has timestamp"),
     ],
 )

@@ -15,6 +15,7 @@ Aliases = dict[int | str, str | int]
 
 _SIGNED = {1: 8, 2: 16, 3: 32, 4: 64}  # bits of whole numbers of these types
 _WHOLE = {"int_value": 32, "long_value": 64}  # bits of the fields in which they are written
+_LAST_SINGLE = 15  # types beyond are data sets, bytes, templates and arrays
 DOUBLE, BOOLEAN = 10, 11
 """Types of metrics."""
 
@@ -69,7 +70,10 @@ class SparkplugCodec:
         parts, refused = [], []
         for channel, name, metric in self._wanted(message, aliases):
             try:
-                value = self._as_number(name, _value(metric, aliases.get(name)))
+                said = _value(metric, aliases.get(name))
+                if said is None:
+                    raise PayloadError(f"{name} has datatype {metric.datatype}, expected a number", "number")  # noqa: TRY301
+                value = self._as_number(name, said)
                 parts.append((channel, Reading(_time(name, metric, message), value, None)))
             except PayloadError as error:
                 refused.append(error)
@@ -89,7 +93,9 @@ class SparkplugCodec:
                 aliases[name] = metric.datatype
             elif metric.datatype:
                 aliases.pop(name, None)
-            if not (is_text or metric.is_null or _value(metric) is None or not _holds(metric)):
+            is_other = metric.datatype > _LAST_SINGLE and self._fields is not None
+            is_said = _value(metric) is not None or is_other
+            if is_said and not is_text and not metric.is_null and _holds(metric):
                 yield channel, name, metric
 
 
