@@ -58,7 +58,8 @@ class InputSource(OptionSection):
     values: Annotated[
         Mapping[str, Any],
         Option(
-            'Words in place of numbers, such as `{ ON = 1, OFF = 0, unavailable = "missing" }`',
+            'Words in place of numbers, such as `{ ON = 1, OFF = 0, unavailable = "missing" }`, or after them: '
+            '`{ "°C" = "unit" }`',
             values=(int, float, str),
         ),
     ] = field(default_factory=dict)

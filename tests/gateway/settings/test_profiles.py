@@ -13,6 +13,7 @@ from feature_extractors.report import Policy
 from streamfs.errors import PayloadError, SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.device_profile import DeviceProfile
+from streamfs.gateway.core.routes import Route
 from streamfs.gateway.core.speech import Address, Asked, asked_for, message
 from streamfs.gateway.messages.codecs import Several
 from streamfs.gateway.messages.message import Message
@@ -313,6 +314,17 @@ def test_a_profile_is_tried_on_a_message():
 )
 def test_what_a_profile_does_not_read_is_named(profile, topic, payload, paths):
     assert preview_by_profile(load_profile(profile), topic, payload.encode(), NOON)["unread"] == paths
+
+
+def test_a_unit_behind_a_number_is_named_and_read():
+    route = Route.of(
+        "boiler/outdoor", "json", "temperature", node="boiler", values={"°C": "unit", "off": "missing"}
+    )
+    assert route.codec.decode("21.5 °C".encode(), NOON).value == 21.5
+    with pytest.raises(PayloadError, match="payload is '40 %', expected a number, or one of off, a number and °C"):
+        route.codec.decode(b'"40 %"', NOON)
+    with pytest.raises(PayloadError, match='if % is a unit, name it in values of the source: "%" = "unit"'):
+        route.codec.decode(b"40 %", NOON)
 
 
 def test_an_uplink_that_nobody_has_decoded_says_so():

@@ -1,5 +1,6 @@
 """Checks of numbers, times and sequence numbers in payloads."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -21,6 +22,7 @@ TIME_UNITS = (*UNITS, "iso", "any")
 
 _SEQUENCES = 2**63  # the bound of integers in a database
 _SHOWN = 40  # characters of an offending payload or value
+_MEASURED = re.compile(rb"[+-]?\d+(?:\.\d+)?\s*([^\s\d.,:;+-][^\s\d]{0,7})")
 _repr = Repr()
 _repr.maxstring = _repr.maxother = _SHOWN
 
@@ -33,6 +35,13 @@ def shown(value: object) -> str:
         return "a whole number beyond 64 bits"
     text = _repr.repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def unit_advice(payload: bytes) -> str:
+    """Return how to read a payload that is a number with a unit; empty for another."""
+    found = _MEASURED.fullmatch(payload.strip())
+    unit = found[1].decode(errors="replace") if found else ""
+    return f'; if {unit} is a unit, name it in values of the source: "{unit}" = "unit"' if unit else ""
 
 
 def number(name: str, value: object) -> float:

@@ -7,7 +7,7 @@ import orjson
 
 from feature_extractors.report import split_channel
 from streamfs.errors import PayloadError
-from streamfs.gateway.messages.codecs.checks import shown
+from streamfs.gateway.messages.codecs.checks import shown, unit_advice
 from streamfs.gateway.messages.topics import check_name
 
 
@@ -16,7 +16,9 @@ def load_json(payload: bytes) -> Any:
     try:
         return orjson.loads(payload)
     except orjson.JSONDecodeError as error:
-        raise PayloadError(f"payload is {shown(payload)}, expected JSON ({error})", "syntax") from error
+        raise PayloadError(
+            f"payload is {shown(payload)}, expected JSON ({error}){unit_advice(payload)}", "syntax"
+        ) from error
 
 
 class Paths:

@@ -7,29 +7,37 @@ from typing import Any
 import orjson
 
 from streamfs.errors import PayloadError
-from streamfs.gateway.messages.codecs.checks import number, shown
+from streamfs.gateway.messages.codecs.checks import number, shown, unit_advice
 
 MISSING = "missing"
 """What a word stands for that is no value."""
 
+UNIT = "unit"
+"""What a word stands for that follows numbers, such as °C."""
+
 
 class Words:
-    """Numbers for the words that devices send in their place; ``"missing"`` stands for no value.
+    """Numbers for the words that devices send in their place, or after them.
+
+    A word stands for a number, for no value, ``"missing"``, or for the ``"unit"`` of the number before it.
 
     A text that is a number, and no word among these, is that number; null is the word ``null``. Raise a
-    ValueError if a word stands for anything but a finite number or ``"missing"``.
+    ValueError if a word stands for anything but a finite number, ``"missing"`` or ``"unit"``.
 
-    >>> words = Words({"ON": 1, "unavailable": "missing"})
-    >>> words.number("state", "ON"), words.number("state", "21.5"), words.number("state", "unavailable")
+    >>> words = Words({"ON": 1, "unavailable": "missing", "°C": "unit"})
+    >>> words.number("state", "ON"), words.number("state", "21.5 °C"), words.number("state", "unavailable")
     (1.0, 21.5, nan)
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         for word, value in values.items():
             is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-            if not (is_number or value == MISSING):
-                raise ValueError(f"{word!r} stands for {value!r}, expected a number or {MISSING!r}")
-        self._values = {word: nan if value == MISSING else float(value) for word, value in values.items()}
+            if not (is_number or value in (MISSING, UNIT)):
+                raise ValueError(f"{word!r} stands for {value!r}, expected a number, {MISSING!r} or {UNIT!r}")
+        self._units = tuple(word for word, value in values.items() if value == UNIT)
+        self._values = {
+            word: nan if value == MISSING else float(value) for word, value in values.items() if value != UNIT
+        }
 
     def number(self, name: str, value: object) -> float:
         """Return the number of a value, NaN if it is missing; raise a PayloadError if it is none."""
@@ -39,11 +47,11 @@ class Words:
         if word in self._values:
             return self._values[word]
         try:
-            found = float(word)
+            found = float(self._bare(word))
         except ValueError:
             found = nan
         if not isfinite(found):
-            known = ", ".join(self._values)
+            known = ", ".join((*self._values, *(f"a number and {unit}" for unit in self._units)))
             raise PayloadError(f"{name} is {shown(value)}, expected a number, or one of {known}", "number")
         return found
 
@@ -56,6 +64,13 @@ class Words:
                 text = payload.decode().strip()
             except UnicodeDecodeError:
                 text = ""
-            if text in self._values:
+            if text in self._values or self._bare(text) != text:
                 return text
-            raise PayloadError(f"payload is {shown(payload)}, expected JSON ({error})", "syntax") from error
+            raise PayloadError(
+                f"payload is {shown(payload)}, expected JSON ({error}){unit_advice(payload)}", "syntax"
+            ) from error
+
+    def _bare(self, text: str) -> str:
+        """Return a text without the unit at its end."""
+        unit = next((unit for unit in self._units if text.endswith(unit)), "")
+        return text.removesuffix(unit).rstrip() if unit else text
