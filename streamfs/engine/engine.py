@@ -100,6 +100,12 @@ class Engine:
         return int(np.count_nonzero(self._table.status == OPEN))
 
     @property
+    def n_undecided(self) -> int:
+        """Number of streams that are waiting or open."""
+        status = self._table.status
+        return int(np.count_nonzero((status == WAITING) | (status == OPEN)))
+
+    @property
     def n_streams(self) -> int:
         """Number of known streams, decided ones included."""
         return len(self._registry.row_of)

@@ -88,7 +88,7 @@ class ModelStreams:
     @property
     def n_undecided(self) -> int:
         """Number of streams that are waiting or open."""
-        return len(self.engine.rows(WAITING, OPEN))
+        return self.engine.n_undecided
 
     @property
     def undecided(self) -> list[str]:
