@@ -123,9 +123,10 @@ class World:
         at(self._scenario.end, self._end)
 
     def _end(self):
-        """End the world, unless the broker has messages or has just hung up, or the gateway just begun to live."""
+        """End the world, unless there are messages either way, or the broker has just hung up, or a life begun."""
         broker = self._broker
-        if broker.n_waiting or self.timeline.now < max(self._born, broker.hung_up) + REST / 2:
+        has_more = broker.n_waiting or (self._gateway is not None and self._gateway.statistics().gauges["outbox"])
+        if has_more or self.timeline.now < max(self._born, broker.hung_up) + REST / 2:
             self.timeline.at(self.timeline.now + REST, self._end)
         else:
             broker.is_calm = True
