@@ -188,17 +188,16 @@ def _parquet_parts(path: Path) -> Iterator[pl.DataFrame]:
 
 def _csv_parts(path: Path, columns: Sequence[str], separator: str) -> Iterator[pl.DataFrame]:
     """Yield the rows of a CSV file, without its header."""
-    n_header = 1
+    n_header, header = 1, b""
     for block in _blocks(path):
-        yield _without_headers(_parsed(block, columns, separator)[n_header:])
+        header = header or block.partition(b"\n")[0].rstrip()
+        rows = _parsed(block, columns, separator)[n_header:]
+        yield _without_headers(rows) if block.count(header) > n_header else rows
         n_header = 0
 
 
 def _without_headers(rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows without those that name the columns again, as loggers do whenever they start."""
-    first = rows.columns[0]
-    if not (rows[first] == first).any():
-        return rows
     return rows.filter(~pl.all_horizontal(pl.col(name).eq_missing(name) for name in rows.columns))
 
 
