@@ -627,7 +627,7 @@ def test_a_header_names_columns(files, text, message):
         "time,x,\n0,1,\n1,2,\n",
         "sep=;\ntime;x\n0;1\n1;2\n",
         "time| x\n0|1\n1|2\n",
-        "time,x\n0,1\ntime,x\n1,2\n# end, of data\n\n#\n",
+        "time,x\n0,1\ntime,x\n1,2\n# end of data\n\n#\n",
         "# logger 7\n# of room 3, floor 2\ntime,x\n0,1\n1,2\n",
         "\ufeff# logger 7\n\n#,,\ntime;x\n0;1\n1;2\n",
     ],
@@ -643,6 +643,11 @@ def test_a_comment_before_numbers_names_their_columns(files):
     assert (streams.columns, streams.values.ravel().tolist()) == (("x",), [1.0, 2.0])
     with pytest.raises(DataError, match="row 2 has 3 cells, expected 2 as in the header"):
         StreamSet.read(folder / "long.csv", labelled=False)
+
+
+def test_a_last_stream_may_be_called_like_a_comment(files):
+    path = files(log="stream,time,x\na,0,1\n#b,0,2\n# of room 3\n") / "log.csv"
+    assert StreamSet.read(path, period=1.0, labelled=False).names == ("a", "#b")
 
 
 def test_a_table_may_have_tabs(files):

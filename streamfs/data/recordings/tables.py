@@ -241,6 +241,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
     """Yield the bytes of a CSV file in blocks of whole rows; a row ends at a line break outside of quotes."""
     with _opened(path) as file:
         rest = _without_preamble(file.read(BLOCK))
+        header = rest.partition(b"\n")[0]
         while block := file.read(max(BLOCK, len(rest))):
             rest += block
             end = len(rest)
@@ -250,7 +251,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
                 yield rest[:end]
                 rest = rest[end:]
         if rest:
-            yield rest if rest.startswith(b"#") else _without_last_comments(rest)
+            yield _without_last_comments(rest, header)
 
 
 def _without_preamble(block: bytes) -> bytes:
@@ -271,12 +272,14 @@ def _without_preamble(block: bytes) -> bytes:
     return block[comments.end() - len(last) * is_header :]
 
 
-def _without_last_comments(block: bytes) -> bytes:
-    """Return the end of a CSV file without the lines behind its rows that begin with #, unless in quotes."""
+def _without_last_comments(block: bytes, header: bytes) -> bytes:
+    """Return the end of a CSV file without the lines behind its rows that begin with #, and are no rows."""
+    separator = _separator(header).encode()
     while True:
         text = block.rstrip()
         start = text.rfind(b"\n") + 1
-        if not start or not text[start:].lstrip().startswith(b"#") or text.count(b'"', 0, start) % 2:
+        is_row = b'"' in header or text.count(separator, start) == header.count(separator)
+        if not start or is_row or not text[start:].lstrip().startswith(b"#") or text.count(b'"', 0, start) % 2:
             return block
         block = text[:start]
 
