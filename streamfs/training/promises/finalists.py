@@ -8,8 +8,6 @@ from typing import NamedTuple
 from streamfs.classifiers.calibration import Calibration
 from streamfs.procedure.falling import Falling
 from streamfs.training.held_out import Followed
-from streamfs.training.learners import BOOSTING
-from streamfs.training.promises.segments import SEGMENTED
 from streamfs.training.promises.subset_score import Subset, SubsetScore
 
 N_FINALISTS = 3
@@ -28,10 +26,7 @@ DOUBT_OF_PLAIN = 0.0
 """The same of those that are always handed on, for which no choice was made by a look at the streams."""
 
 SURE = 0.95
-"""Chance of passing the test from which learners that are slow to fit are not tried."""
-
-IF_UNSURE = (BOOSTING, SEGMENTED)
-"""These learners."""
+"""Chance of passing the test from which boosting, which is slow to fit, is not tried."""
 
 
 Way = tuple[Subset, int, float]

@@ -47,7 +47,6 @@ from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.proposals import propose
 from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
 from streamfs.training.promises.search_log import SearchLog
-from streamfs.training.promises.segments import SEGMENTED, segments_learner
 from streamfs.training.promises.split import TrainTestSplit
 from streamfs.training.promises.subset_score import SubsetScore, evaluate_subset
 from streamfs.training.promises.subset_scorer import SubsetScorer
@@ -187,8 +186,6 @@ class PromiseProblem:
             leaves_groups_out=self.groups is not None,
         )
         learners = {name: self._learner(name, N_TREES) for name in self.learners}
-        if FOREST in learners:
-            learners[SEGMENTED] = segments_learner(LEAF_SHARE * self.min_leaf, limit, self.seed, N_TREES)
         max_cost = inf if self.search.max_cost is None else self.search.max_cost
         starts = starts_of(table, limit, self.promise.completeness or 0.5)
         return PromiseTrainer(split, candidates, self.pricing, scouted, learners, limit, starts, max_cost)

@@ -20,13 +20,12 @@ from streamfs.procedure.falling import Falling
 from streamfs.procedure.stopping import TickThresholds
 from streamfs.training.cross_validation import Learn, class_indices
 from streamfs.training.held_out import Followed
-from streamfs.training.learners import fit_until_all_tested, since
+from streamfs.training.learners import BOOSTING, fit_until_all_tested, since
 from streamfs.training.promises.candidates import Candidates
 from streamfs.training.promises.certificate import Certificate, certify, walk
 from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.falling_thresholds import FALLS, cheapest_fall
 from streamfs.training.promises.finalists import (
-    IF_UNSURE,
     N_FOR_ALL,
     SURE,
     Finalist,
@@ -206,7 +205,7 @@ class PromiseTrainer:
         if all(each.way[1] > self.starts[0] for each in leading):
             leading += sorted((each for each in tried if each.way[1] == self.starts[0]), key=_score)[-1:]
         for name in others:
-            if name not in IF_UNSURE or max(tried, key=_score).score.chance < SURE:
+            if name != BOOSTING or max(tried, key=_score).score.chance < SURE:
                 tried += [self._followed(each.way, name, promise) for each in leading]
         return tried
 
