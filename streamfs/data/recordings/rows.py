@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,12 +11,13 @@ import polars as pl
 
 from feature_extractors.base import Array
 from feature_extractors.spelling import nearest
+from streamfs.base.ahead import map_ahead
 from streamfs.data.recordings.blocks import TIMELESS, Block, Codes, Few
 from streamfs.data.recordings.clock_changes import order_repeated, refuse_repeated
 from streamfs.data.recordings.layout import LABEL, RUNS, STREAM, Layout
 from streamfs.data.recordings.pool import Pool
 from streamfs.data.recordings.tables import Table, numbers_of, texts_of
-from streamfs.data.recordings.times import check_times, in_seconds, moments, times_of
+from streamfs.data.recordings.times import Times, check_times, in_seconds, moments, times_of
 from streamfs.data.recordings.words import coded, units_of
 from streamfs.errors import DataError, LayoutError
 
@@ -111,7 +113,8 @@ def read_rows(tables: Sequence[Table], layout: Layout) -> Rows:
         meaning = _meaning(table, layout)
         if layout.long is None:
             _add_columns(rows, table, meaning)
-        blocks = [_block(rows, pool, table, meaning, *each) for each in table.batches()]
+        timed = map_ahead(partial(_timed, table, meaning, layout), table.batches())
+        blocks = [_block(rows, pool, table, meaning, *each) for each in timed]
         if not blocks and len(tables) == 1:
             raise DataError(f"{table.source} has no readings: it has no rows")
         _to_seconds(blocks, layout, table)
@@ -174,9 +177,19 @@ def _add_columns(rows: Rows, table: Table, meaning: _Meaning) -> None:
             rows.columns.setdefault(column, len(rows.columns))
 
 
-def _block(rows: Rows, pool: Pool, table: Table, meaning: _Meaning, n_before: int, batch: pl.DataFrame) -> Block:
-    """Read the streams, times, labels and sensors of a batch."""
-    times = times_of(moments(batch, meaning.times), rows.layout, table.source, n_before, table.decimal)
+def _timed(
+    table: Table, meaning: _Meaning, layout: Layout, numbered: tuple[int, pl.DataFrame]
+) -> tuple[int, pl.DataFrame, Times]:
+    """Read the times of a batch."""
+    n_before, batch = numbered
+    times = times_of(moments(batch, meaning.times), layout, table.source, n_before, table.decimal)
+    return n_before, batch, times
+
+
+def _block(
+    rows: Rows, pool: Pool, table: Table, meaning: _Meaning, n_before: int, batch: pl.DataFrame, times: Times
+) -> Block:
+    """Read the streams, labels and sensors of a batch."""
     if not meaning.streams:
         streams = np.full(len(batch), rows.streams.setdefault(table.name, len(rows.streams)), dtype=np.int32)
     else:

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from feature_extractors.base import Array
+from streamfs.base.ahead import map_ahead
 from streamfs.data.recordings.ts_files import read_ts
 from streamfs.errors import DataError, LayoutError
 
@@ -188,12 +189,16 @@ def _parquet_parts(path: Path) -> Iterator[pl.DataFrame]:
 
 def _csv_parts(path: Path, columns: Sequence[str], separator: str) -> Iterator[pl.DataFrame]:
     """Yield the rows of a CSV file, without its header."""
-    n_header, header = 1, b""
-    for block in _blocks(path):
-        header = header or block.partition(b"\n")[0].rstrip()
+    blocks = _blocks(path)
+    first = next(blocks, b"")
+    header = first.partition(b"\n")[0].rstrip()
+
+    def rows_of(block: bytes) -> pl.DataFrame:
+        n_header = int(block is first)
         rows = _parsed(block, columns, separator)[n_header:]
-        yield _without_headers(rows) if block.count(header) > n_header else rows
-        n_header = 0
+        return _without_headers(rows) if block.count(header) > n_header else rows
+
+    yield from map_ahead(rows_of, chain([first] if first else [], blocks))
 
 
 def _without_headers(rows: pl.DataFrame) -> pl.DataFrame:
