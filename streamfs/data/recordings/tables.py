@@ -16,6 +16,7 @@ import polars as pl
 from feature_extractors.base import Array
 from streamfs.base.ahead import map_ahead
 from streamfs.data.recordings.ts_files import read_ts
+from streamfs.data.recordings.words import GROUPED
 from streamfs.errors import DataError, LayoutError
 
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".ts", ".parquet")
@@ -43,7 +44,6 @@ BLOCK = 2**20
 
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?")
 _FRACTION = re.compile(r"[+-]?\d*\.\d+")
-_GROUPED = re.compile(r"[+-]?\d{1,3}([.,'\u2019\s]\d{3})+([.,]\d+)?")
 _SEPARATORS = ",;\t|"
 _COMMENTS = re.compile(rb"(?:\s*#[^\n]*\n)*")
 _SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
@@ -174,7 +174,7 @@ def numbers_of(cells: pl.Series, source: object, n_before: int = 0, decimal: str
     wrong = (numbers.is_null() & cells.is_not_null()).arg_true()
     if len(wrong):
         row, cell = n_before + wrong[0] + 1, cells[wrong[0]]
-        advice = " without marks between groups of digits" if _GROUPED.fullmatch(str(cell)) else ""
+        advice = " without marks between groups of digits" if GROUPED.fullmatch(str(cell)) else ""
         raise LayoutError(f"{cells.name} of {source} is {cell!r} in row {row}, expected a number{advice}")
     return numbers.fill_null(np.nan).to_numpy()
 

@@ -52,7 +52,9 @@ TWO_STATES = (
 """Pairs of states that are read as 0 and 1, in small letters."""
 
 _DIGITS = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?"
-_GROUPED = r"[+-]?\d{1,3}(?:[.,'\u2019\s]\d{3})+(?:[.,]\d*)?"
+GROUPED = re.compile(r"[+-]?\d{1,3}(?:[.,'\u2019\s]\d{3})+(?:[.,]\d*)?")
+"""A number with marks between groups of digits: 1.020,5."""
+
 _NUMBER = rf"^{_DIGITS}$|^(?i:[+-]?(?:nan|inf|infinity))$"
 _MEASURED = rf"^{_DIGITS}\s*([^\s\d.,:;+-][^\s\d]{{0,7}}[²³\d]?)$"
 
@@ -151,7 +153,7 @@ def proposed_values(columns: Iterable[ColumnWords]) -> dict[str, float | str]:
     states: dict[str, float | str] = {}
     others: dict[str, float | str] = {}
     for words, has_numbers, units in columns:
-        if len(words) > MOST_WORDS or len(units) > 1 or any(re.fullmatch(_GROUPED, word) for word in words):
+        if len(words) > MOST_WORDS or len(units) > 1 or any(GROUPED.fullmatch(word) for word in words):
             return {}
         left_out = [word for word in words if has_numbers or word.lower() in NO_READING]
         kept = sorted({*words} - {*left_out})

@@ -60,7 +60,7 @@ def _read(options: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
 
 
 def _first(text: str, found: Mapping[str, Any]) -> str:
-    """Return the path that is read of those that a text stands for; empty if none is there."""
+    """Return the path of the first alternative of a text that was found; empty if none was."""
     wanted = (alternative.split(".") for alternative in text.split("|"))
     return next((path for parts in wanted for path in found if _fits(parts, path.split("."))), "")
 
