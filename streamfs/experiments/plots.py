@@ -257,7 +257,8 @@ def _draw_bins(axes: Axes, bins: "Sequence[Bin]", label: str, line: str, color: 
 def streams_figure(streams: "StreamSet") -> Figure:
     """Draw some streams of each class, and the middle half of all, a row a column of the streams."""
     classes, columns = streams.classes[:MOST_CLASSES], streams.columns[:MOST_ROWS]
-    figure = Figure(figsize=(2.6 * len(classes) + 0.8, 1.8 * len(columns) + 0.8), layout="constrained")
+    width = 2.6 * len(classes) + 0.8
+    figure = Figure(figsize=(width, 1.8 * len(columns) + 0.8), layout="constrained")
     panels = figure.subplots(len(columns), len(classes), sharex=True, sharey="row", squeeze=False)
     times = np.arange(streams.n_ticks) * streams.period
     for row, column in zip(panels, columns, strict=True):
@@ -266,9 +267,10 @@ def streams_figure(streams: "StreamSet") -> Figure:
             _draw_class(axes, times, readings[streams.labels == label])
         row[0].set_ylabel(column)
     for axes, label in zip(panels[0], classes, strict=True):
-        axes.set_title(fill(f"{label} ({(streams.labels == label).sum()})", 24))
+        axes.set_title(fill(f"{label or 'without label'} ({(streams.labels == label).sum()})", 24))
     figure.supxlabel("seconds", fontsize="medium")
-    figure.suptitle("some streams (grey), their median and middle half (blue)", fontsize="medium")
+    words = "some streams (grey), their median and middle half (blue)"
+    figure.suptitle(fill(words, int(11 * width)), fontsize="medium")
     return figure
 
 
@@ -282,6 +284,7 @@ def _draw_class(axes: Axes, times: Any, readings: Array) -> None:
         axes.fill_between(times[usual], low, high, color=BLUE, alpha=0.3, linewidth=0, zorder=3)
         axes.plot(times[usual], middle, color=BLUE, linewidth=1.6, zorder=4)
     finish(axes)
+    axes.locator_params("x", nbins=3)
 
 
 def save(figure: Figure, path: str | Path) -> None:
