@@ -3,17 +3,18 @@
 python benchmarks/promise_redrawn.py [PART ...]
 
 A single test says little: procedures that cost the same are certified or refused by luck. So each procedure is frozen, with the
-thresholds to test, and certified on 150 tests drawn from 3000 streams that had no part in its making, for accuracies of 0.8, 0.85 and 0.9
-at a completeness of 0.9. A part has the settings of `promise_settings.py` of one kind of nodes with 400 streams, or one recorded set: one
-half of it is trained on by accuracies of 0.7 and 0.8, and tests are drawn from the other, in three divisions where streams are few.
-Walks of `indoor_movement` end before the time limit: they are followed as a gateway follows them, which waits in silence. Beside: the same with one threshold at all ticks, the search
-without channels that open later, all columns as they were recorded, and the best fixed prefix: scikit-learn's forest or boosting on
-summaries of all columns, its length chosen by what is expected to be the cheapest on held-out streams, its threshold tested in
-the same way. Costs are messages times their prices.
+thresholds to test, and certified on 150 tests drawn from 3000 streams that had no part in its making, for accuracies of 0.8, 0.85 and
+0.9 at a completeness of 0.9. A part has the settings of `promise_settings.py` of one kind of nodes with 400 streams, those of
+`promise_further.py`, or one recorded set: one half of it is trained on by accuracies of 0.7 and 0.8, and tests are drawn from the
+other, in three divisions where streams are few. Walks of `indoor_movement` end before the time limit: they are followed as a gateway
+follows them, which waits in silence. Beside: the same with one threshold at all ticks, the search without channels that open later,
+all columns as they were recorded, and the best fixed prefix: scikit-learn's forest or boosting on summaries of all columns, its length
+chosen by what is expected to be the cheapest on held-out streams, its threshold tested in the same way. Costs are messages times
+their prices.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import exp, inf, log, nan
@@ -24,6 +25,7 @@ import polars as pl
 from default_sets import SETS, Division, recorded_pairs
 from figures import Figure, Parts, main, processor, table
 from joblib import Parallel, delayed
+from promise_further import FURTHER
 from promise_settings import ALIKE, APART, CALIBRATED, NINE, NOISY, PLAIN, QUIET, SETTINGS, Nodes, Setting
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import cross_val_predict
@@ -189,25 +191,50 @@ def at_the_end(problem: PromiseProblem, streams: StreamSet, said: Array, length:
 
 def of_setting(setting: Setting) -> list[Row]:
     """Return the rows of a simulated setting."""
-    problem = replace(setting.problem(PROMISES[0], SEED, NINE), search=SearchSettings())
+    problem, unseen = problem_of_setting(setting)
     case = {"case": f"{setting.number}", "prices": setting.prices}
-    return [{**case, **row} for row in rows_of(problem, setting.unseen(SEED, N_UNSEEN), PROMISES)]
+    return [{**case, **row} for row in rows_of(problem, unseen, PROMISES)]
+
+
+def problem_of_setting(setting: Setting) -> tuple[PromiseProblem, StreamSet]:
+    """Return the problem of a simulated setting, and the streams from which tests are drawn."""
+    problem = replace(setting.problem(PROMISES[0], SEED, NINE), search=SearchSettings())
+    return problem, setting.unseen(SEED, N_UNSEEN)
 
 
 def of_set(case: tuple[str, int]) -> list[Row]:
-    """Return the rows of a division of a recorded set: one half is trained on, and the other is drawn from."""
+    """Return the rows of a division of a recorded set."""
     name, seed = case
+    problem, unseen = problem_of_set(name, seed)
+    return [{"case": name, "prices": "flat", **row} for row in rows_of(problem, unseen, OF_RECORDED)]
+
+
+def problem_of_set(name: str, seed: int) -> tuple[PromiseProblem, StreamSet]:
+    """Return the problem of one half of a recorded set, and the other half, from which tests are drawn."""
     streams, unseen = (half.lasting() for half in RECORDED[name](seed))
-    problem = replace(
+    return problem_of_streams(streams), unseen
+
+
+def problem_of_streams(streams: StreamSet, prices: Mapping[str, float] | None = None) -> PromiseProblem:
+    """Plan for streams as `train_promised` does by default, on one processor."""
+    return replace(
         SETTINGS[0].problem(PROMISES[0], SEED, NINE),
         streams=streams,
         features=default_features(streams),
-        pricing=Pricing(profile("transmissions")),
+        pricing=Pricing(profile("transmissions"), prices),
         make_selector=SELECTORS["streamrelief"],
         time_limit=streams.n_ticks,
         search=SearchSettings(),
     )
-    return [{"case": name, "prices": "flat", **row} for row in rows_of(problem, unseen, OF_RECORDED)]
+
+
+def of_further(name: str) -> list[Row]:
+    """Return the rows of a further setting."""
+    setting, number = FURTHER[name], [*FURTHER].index(name)
+    streams = setting.streams(N_STREAMS, (number, SEED, 0))
+    unseen = setting.streams(N_UNSEEN, (number, SEED, 1))
+    problem = problem_of_streams(streams, setting.prices)
+    return [{"case": name, "prices": "-", **row} for row in rows_of(problem, unseen, PROMISES)]
 
 
 def worn(seed: int) -> Division:
@@ -270,6 +297,25 @@ def figures(name: str, rows: Sequence[Row]) -> list[Figure]:
     return found
 
 
+def further() -> list[Figure]:
+    """Return the figures of further settings, and by setting how often ours is certified, and its cost by the others'."""
+    rows = run(of_further, [*FURTHER])
+    return [*figures("further", rows), *(of_each for name in FURTHER for of_each in of_case(name, rows))]
+
+
+def of_case(name: str, rows: Sequence[Row]) -> Iterator[Figure]:
+    """Yield the figures of one of many cases."""
+    of = {
+        way: [row for row in rows if row["case"] == name and row["way"] == way] for way in (OURS, COLUMNS, PREFIX)
+    }
+    shares = {way: f"{np.mean([row['certified'] for row in of[way]]):.3f}" for way in (COLUMNS, PREFIX)}
+    beside = ", ".join(f"{way} {share}" for way, share in shares.items())
+    costs = "; cost " + ", ".join(f"{row['cost']:.3g}" for row in of[OURS])
+    yield Figure(
+        f"{name}: certified, ours", float(np.mean([row["certified"] for row in of[OURS]])), detail=beside + costs
+    )
+
+
 def recorded(name: str) -> list[Figure]:
     """Return the figures of a recorded set, and whether the promise is given as often as with the best fixed prefix."""
     rows = run(of_set, [(name, seed) for seed in range(SEED, SEED + DIVISIONS.get(name, 1))])
@@ -288,8 +334,10 @@ def simulated(name: str, nodes: Nodes) -> list[Figure]:
 
 KINDS = {"calibrated": CALIBRATED, "quiet": QUIET, "plain": PLAIN, "alike": ALIKE, "noisy": NOISY, "apart": APART}
 RECORDED = SETS | {"appliances": partial(recorded_pairs, "appliances"), "daphnet": worn}
-PARTS: Parts = {name: partial(simulated, name, nodes) for name, nodes in KINDS.items()} | {
-    name.lower().replace(" ", "_"): partial(recorded, name) for name in RECORDED
+PARTS: Parts = {
+    **{name: partial(simulated, name, nodes) for name, nodes in KINDS.items()},
+    "further": further,
+    **{name.lower().replace(" ", "_"): partial(recorded, name) for name in RECORDED},
 }
 
 
