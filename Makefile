@@ -3,13 +3,16 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # else each of the many processes of the tests compiles all sources anew
-INSTALL ?= $(BIN)/python -m pip install --quiet
+INSTALL ?= $(BIN)/python -m pip install --quiet --no-compile
+EXTRAS ?= dev
+PROGRAMS ?= mosquitto chromium promtool
+comma := ,
 CLUSTER := --override-ini "addopts=--doctest-modules --strict-markers --strict-config -ra --ignore=tests/cluster/spark/soak.py" \
 	--override-ini filterwarnings=default tests/cluster/spark streamfs/cluster/spark
 QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
 	oracles procedure relief selection sensors_sim
 
-.PHONY: demo demo-devices demo-node test test-cluster cluster-soak collected quick check kernels mutants fuzz simulate docs snippets lock screenshots release-check wheels matrix \
+.PHONY: demo demo-devices demo-node test programs test-cluster cluster-soak collected quick check kernels mutants fuzz simulate docs snippets lock screenshots release-check wheels matrix \
 	bench soak device-kills standby-kills clean
 
 demo: $(VENV)/demo
@@ -25,10 +28,13 @@ demo-node: $(VENV)/dev
 	@sh tests/install.sh mosquitto
 	PYTHONPATH=.:tests $(BIN)/python tests/helpers/demo_node.py
 
-test: $(VENV)/dev
-	@sh tests/install.sh mosquitto chromium promtool
+test:
+	@$(MAKE) --jobs 2 $(VENV)/dev programs
 	@$(MAKE) --jobs 2 check collected
 	$(BIN)/pytest --numprocesses 4 --dist worksteal
+
+programs:
+	@sh tests/install.sh $(PROGRAMS)
 
 # Build the kernels in C again if their sources have changed, and compile most others before several processes would
 # each do so; with a cache it takes two seconds.
@@ -153,16 +159,17 @@ $(VENV)/demo: $(VENV)/python pyproject.toml
 	$(INSTALL) --editable '.[demo]'
 	touch $@
 
+# What is installed into an environment for tests leaves streamfs there as it is: else its kernels would be built again.
 $(VENV)/mutants: $(VENV)/dev
-	$(INSTALL) --editable '.[mutants]'
+	$(INSTALL) 'streamfs[mutants]'
 	touch $@
 
 $(VENV)/fuzz: $(VENV)/dev
-	$(INSTALL) --editable '.[fuzz]'
+	$(INSTALL) 'streamfs[fuzz]'
 	touch $@
 
 $(VENV)/cluster: $(VENV)/dev
-	$(INSTALL) --editable '.[cluster]'
+	$(INSTALL) 'streamfs[cluster]'
 	touch $@
 
 $(VENV)/cross: $(VENV)/dev
@@ -170,7 +177,7 @@ $(VENV)/cross: $(VENV)/dev
 	touch $@
 
 $(VENV)/bench: $(VENV)/dev
-	$(INSTALL) --editable '.[bench]'
+	$(INSTALL) 'streamfs[bench]'
 	touch $@
 
 $(VENV)/docs: $(VENV)/python pyproject.toml
@@ -178,6 +185,6 @@ $(VENV)/docs: $(VENV)/python pyproject.toml
 	touch $@
 
 $(VENV)/dev: $(VENV)/python pyproject.toml setup.py backend.py
-	$(INSTALL) --editable '.[dev]'
+	$(INSTALL) --editable '.[$(EXTRAS)]'
 	$(INSTALL) --no-deps 'aeon>=1.6' Deprecated wrapt  # aeon asks for older packages than it runs with
-	touch $@ $(VENV)/demo
+	touch $(VENV)/demo $(addprefix $(VENV)/,$(subst $(comma), ,$(EXTRAS)))

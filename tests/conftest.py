@@ -1,5 +1,6 @@
 """What tests share: no deadlines, one thread, no screen, interrupts, memory, a broker, scripts that refuse."""
 
+import gc
 import os
 import runpy
 import signal
@@ -20,6 +21,8 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side: threads would wait for one another, busily
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored, by children too
 
+gc.disable()  # until all tests are collected: what is imported stays, and would be looked through again and again
+
 collect_ignore = ["house/mutants.py", "fuzz/fuzz.py"]
 """Commands that need cosmic-ray and atheris, which `make mutants` and `make fuzz` install."""
 
@@ -32,6 +35,13 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 def pytest_report_header() -> str:
     """Say which kernels are tested: those in C must have been built from these sources."""
     return "kernels: by numba, for there are none in C of these sources" if in_c() is None else "kernels: in C"
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from now on, but not among what is loaded."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
