@@ -27,13 +27,13 @@ class Disk:
         self.root, self._spool = root, spool
         self._journal, self._wal, self._shared = (root / f"journal.sqlite{end}" for end in ("", "-wal", "-shm"))
         self._timeline, self._process, self._random, self._faults = timeline, process, random, faults
-        process.on_death = self.photograph
+        process.on_death = self.put_aside
         self._contents = {}  # durable bytes by inode
         self._entries = {}  # durable inodes by name, by the inode of their folder
         self._n_syncs = 0
         self._journal_before = None  # bytes of the write-ahead log before the commit under way
         self._honest_database = None  # the database when the disk began to lie
-        self._photo = {}
+        self._aside = root / "journal.sqlite-aside"
         self._files = []
 
     # What the gateway does
@@ -100,16 +100,19 @@ class Disk:
         """Remember the database, which a failure of the power will bring back."""
         self._honest_database = self._database()
 
-    def photograph(self):
-        """Keep the database as it is: a process that is killed does not close it."""
-        self._photo = self._database()
+    def put_aside(self):
+        """Put the database where it is not changed: a process that is killed does not close it, SQLite here does."""
+        if self._journal.exists():
+            self._journal.rename(self._aside)
 
     def restart(self, *, power_failed):
         """Leave the files as they are found after the process has died."""
         for file in self._files:
             file.close()
         self._files.clear()
-        self._restore(self._photo)
+        if self._aside.exists():
+            self._aside.rename(self._journal)
+        self._shared.unlink(missing_ok=True)
         if power_failed:
             self._lose_database()
             self._lose_entries()

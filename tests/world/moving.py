@@ -31,7 +31,7 @@ class Machine:
         self.process = Process(deaths)
         seams = Timeline(), self.process, random, Faults(())
         self.disks = {folder / name: Disk(folder / name, folder / "spool", *seams) for name in STATES}
-        self.process.on_death = lambda: [disk.photograph() for disk in self.disks.values()]
+        self.process.on_death = lambda: [disk.put_aside() for disk in self.disks.values()]
 
     def put(self, folder):
         """Let the states that a folder has be there, and all of them durable."""
