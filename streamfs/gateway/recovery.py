@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
@@ -51,17 +51,23 @@ def recover(
         return kept_model(state, digest, trust=trust)
 
     core, position = _restore(state, bindings, options, load)
+    records = state.log.read(position)
     if core is None:
         if state.log.start > 0:
             raise LogError(
                 f"{state.journal.path} has no snapshot that can be used, and the log starts at record "
                 f"{state.log.start}, expected 0: earlier ones are released"
             )
-        core = _begin(state, procedure, bindings, options, load)
+        first = next(records, None)
+        if first is None:
+            core = Core(procedure, bindings, options, load)
+        else:
+            core = _begin(first[1], procedure, bindings, options, load)
+            records = chain([first], records)
     effects = Effects()
-    for end, records in _runs(state.log.read(position), state.journal.position):
-        core = _configured(core, records[0], load)
-        made = core.take(records)
+    for end, run in _runs(records, state.journal.position):
+        core = _configured(core, run[0], load)
+        made = core.take(run)
         if end > state.journal.position:
             effects.add(made)
     if core.configuration != described(bindings, options):
@@ -147,15 +153,14 @@ def _restore(state: State, bindings: Bindings, options: Options, load: Load) -> 
     return None, 0
 
 
-def _begin(state: State, procedure: Procedure, bindings: Bindings, options: Options, load: Load) -> Core:
+def _begin(record: Record, procedure: Procedure, bindings: Bindings, options: Options, load: Load) -> Core:
     """Return the core as of the log's first record."""
-    for _, record in islice(state.log.read(0), 1):
-        if record.kind == START:
-            first = procedure if record.topic == procedure.digest else load(record.topic)
-            if record.payload not in (b"", described(bindings, options)):
-                bindings, options = understood(record.payload, first.channels)
-            return Core(first, bindings, options, load)
-    return Core(procedure, bindings, options, load)
+    if record.kind != START:
+        return Core(procedure, bindings, options, load)
+    first = procedure if record.topic == procedure.digest else load(record.topic)
+    if record.payload not in (b"", described(bindings, options)):
+        bindings, options = understood(record.payload, first.channels)
+    return Core(first, bindings, options, load)
 
 
 def _last_in_snapshot(state: State) -> tuple[str | None, int]:

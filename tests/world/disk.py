@@ -101,7 +101,7 @@ class Disk:
         self._honest_database = self._database()
 
     def put_aside(self):
-        """Put the database where it is not changed: a process that is killed does not close it, SQLite here does."""
+        """Put the database where closing it does not change it: a process that is killed does not close it."""
         if self._journal.exists():
             self._journal.rename(self._aside)
 

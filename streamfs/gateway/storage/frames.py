@@ -81,16 +81,14 @@ def pack_frame(first: int, records: Sequence[Record]) -> bytes:
 def read_frame(file: IO[bytes], mark: bytes) -> Frame | None:
     """Read the frame at the file's position; None if there is no whole one."""
     offset = file.tell()
-    if file.read(MARK_BYTES) != mark:
+    head = file.read(MARK_BYTES + _HEADER.size)
+    if head[:MARK_BYTES] != mark or len(head) < MARK_BYTES + _HEADER.size:
         return None
-    header = file.read(_HEADER.size)
-    if len(header) < _HEADER.size:
-        return None
-    checksum, n_bytes, first, n_records = _HEADER.unpack(header)
-    if n_bytes > os.fstat(file.fileno()).st_size - file.tell():
+    checksum, n_bytes, first, n_records = _HEADER.unpack_from(head, MARK_BYTES)
+    if n_bytes > os.fstat(file.fileno()).st_size - offset - len(head):
         return None
     body = file.read(n_bytes)
-    if crc32(body, crc32(header[_COVERED:])) != checksum:
+    if crc32(body, crc32(head[MARK_BYTES + _COVERED :])) != checksum:
         return None
     return Frame(offset, first, n_records, body)
 

@@ -138,7 +138,7 @@ class Log:
         if not 0 <= start <= self.end:
             raise ValueError(f"start is {start}, expected a position from 0 to {self.end}")
         position = start
-        for position, record in read_log(self._folder, start):
+        for position, record in read_log(self._folder, start, self.end):
             yield position, record
         if position < self.end:
             raise LogError(f"{self._folder} ends at record {position}, expected {self.end}")

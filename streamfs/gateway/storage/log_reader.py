@@ -62,11 +62,11 @@ def check_segment(path: Path, until: int | None) -> None:
         deque(frame.records(), maxlen=0)
 
 
-def read_log(folder: str | PathLike[str], start: int = 0) -> Iterator[tuple[int, Record]]:
+def read_log(folder: str | PathLike[str], start: int = 0, end: int | None = None) -> Iterator[tuple[int, Record]]:
     """Read the segments in a folder, a spool or a log that may be open: as `read_segment`.
 
-    A segment ends where the next one starts: anything after that was written again to the next one. The end of the
-    last segment may be torn, or still be written.
+    A segment ends where the next one starts: anything after that was written again to the next one. Where the end
+    is not known, that of the last segment may be torn, or still be written.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def read_log(folder: str | PathLike[str], start: int = 0) -> Iterator[tuple[int,
     firsts = [first_position(path) for path in paths]
     if start < min(firsts, default=0):
         raise LogError(f"{folder} starts at record {firsts[0]}, expected {start}: earlier ones are released")
-    for path, until in zip(paths, [*firsts, None][1:], strict=True):
+    for path, until in zip(paths, [*firsts, end][1:], strict=True):
         if until is None or until > start:
             for frame in _frames(path, until):
                 if frame.position > start:
@@ -106,7 +106,7 @@ def _size(path: Path) -> int:
 
 
 def _frames(path: Path, until: int | None) -> Iterator[Frame]:
-    """Read the frames of a segment that ends at the position `until`, or of the last segment if it is None."""
+    """Read the frames of a segment that ends at the position `until`, or of one whose end is not known: None."""
     position = first_position(path)
     for frame in whole_frames(path):
         yield frame
@@ -116,4 +116,4 @@ def _frames(path: Path, until: int | None) -> Iterator[Frame]:
     if until is None:
         find_end(path)
     elif position != until:
-        raise LogError(f"{path} is whole up to record {position}, expected {until}, where the next segment starts")
+        raise LogError(f"{path} is whole up to record {position}, expected {until}: records are missing")

@@ -39,15 +39,10 @@ def segments(folder: Path) -> list[Path]:
 
 def whole_frames(path: Path) -> Iterator[Frame]:
     """Read the frames of a segment, up to the first that is not whole."""
-    position = first_position(path)
     with reading(path), path.open("rb") as file:
         mark = _mark(path, file)
-        while mark and (frame := read_frame(file, mark)):
-            if frame.first != position:
-                found = f"the frame at byte {frame.offset} starts with record {frame.first}"
-                raise LogError(f"{path} is damaged: {found}, expected {position}")
-            yield frame
-            position = frame.position
+        if mark:
+            yield from _frames(path, file, mark)
 
 
 def find_end(path: Path) -> tuple[int, int]:
@@ -56,14 +51,13 @@ def find_end(path: Path) -> tuple[int, int]:
     Anything after it is torn. If a whole frame follows, the segment is damaged, which is a LogError.
     """
     position, size = first_position(path), HEADER_BYTES
-    with reading(path):
-        limit = path.stat().st_size  # ignores what an open log writes from now on
-    for frame in whole_frames(path):
-        position, size = frame.position, frame.end
     with reading(path), path.open("rb") as file:
+        limit = os.fstat(file.fileno()).st_size  # ignores what an open log writes from now on
         mark = _mark(path, file)
         if not mark:
             return position, 0
+        for frame in _frames(path, file, mark):
+            position, size = frame.position, frame.end
         if _has_frame_after(file, mark, size, limit):
             raise LogError(f"{path} is damaged at byte {size}: no whole frame there, but one after it")
     return position, size
@@ -191,6 +185,17 @@ def _mark(path: Path, file: IO[bytes]) -> bytes | None:
         version = title.removeprefix(_KIND).strip().decode(errors="replace")
         raise LogError(f"{path} has version {version} of the log, expected {_VERSION.decode()}")
     raise LogError(f"{path} is not a segment of a streamfs log, or its header is damaged")
+
+
+def _frames(path: Path, file: IO[bytes], mark: bytes) -> Iterator[Frame]:
+    """Read the frames after the header of a segment, up to the first that is not whole."""
+    position = first_position(path)
+    while frame := read_frame(file, mark):
+        if frame.first != position:
+            found = f"the frame at byte {frame.offset} starts with record {frame.first}"
+            raise LogError(f"{path} is damaged: {found}, expected {position}")
+        yield frame
+        position = frame.position
 
 
 def _has_frame_after(file: IO[bytes], mark: bytes, offset: int, limit: int) -> bool:

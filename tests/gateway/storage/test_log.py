@@ -24,7 +24,7 @@ from streamfs.gateway.storage import log as log_module
 from streamfs.gateway.storage import segment as segment_module
 from streamfs.gateway.storage.frames import Frame, pack_frame
 from streamfs.gateway.storage.log import Log, read_log, read_segment
-from streamfs.gateway.storage.segment import HEADER_BYTES, Segment, find_end, segments, whole_frames
+from streamfs.gateway.storage.segment import HEADER_BYTES, Segment, find_end, segments
 
 CHARACTERS = st.sampled_from("ab/+\0é☂𝄞")  # of one to four bytes
 RECORDS = st.builds(
@@ -173,13 +173,14 @@ def test_frames_that_are_written_while_the_end_is_looked_for_are_no_damage(tmp_p
     with closing(Log(tmp_path)) as log:
         log.append([record(0)])
 
-        def frames_and_more(path):
-            yield from whole_frames(path)
+        def frames_and_more(*segment):
+            yield from frames(*segment)
             log.append([record(1)])
             log.append([record(2)])
 
         with monkeypatch.context() as meanwhile:
-            meanwhile.setattr(segment_module, "whole_frames", frames_and_more)
+            frames = segment_module._frames
+            meanwhile.setattr(segment_module, "_frames", frames_and_more)
             assert find_end(segments(tmp_path)[0])[0] == 1
         assert find_end(segments(tmp_path)[0])[0] == 3
 
@@ -218,7 +219,7 @@ def test_a_log_that_has_become_shorter_is_noticed(tmp_path):
     with closing(Log(tmp_path)) as log:
         path = segments(tmp_path)[0]
         os.truncate(path, path.stat().st_size - 1)
-        with pytest.raises(LogError, match="ends at record 9, expected 12"):
+        with pytest.raises(LogError, match="whole up to record 9, expected 12"):
             list(log.read())
 
 
