@@ -220,7 +220,7 @@ def inode_of(path):
 def entries(folder):
     """Return the inodes of a folder's files by name, except those of the database; it may be open, too."""
     with os.scandir(folder) as found:
-        return {each.name: each.inode() for each in found if not is_database(each.name) and each.is_file()}
+        return {each.name: each.inode() for each in found if each.is_file() and not is_database(each.name)}
 
 
 def by_inode(folders):

@@ -23,10 +23,11 @@ class Timeline:
 
     def step(self, until):
         """Let the next event happen if it is due by a time, and else reach that time; return whether one did."""
-        if self.next > until:
+        events = self._events
+        if not events or events[0][0] > until:
             self.now = max(self.now, until)
             return False
-        self.now, _, act = heappop(self._events)
+        self.now, _, act = heappop(events)
         act()
         return True
 

@@ -380,7 +380,9 @@ class Core:
 
     def _feed(self) -> None:
         """Pass the intake's readings to the joiner, and process the ticks that fall due."""
-        self._episodes.advance(self.joiner.take(self._intake.readings()))
+        readings = self._intake.readings()
+        if not readings.is_empty:
+            self._episodes.advance(self.joiner.take(readings))
 
     def _take_control(self, record: Record) -> None:
         """Process a record that is not a message."""

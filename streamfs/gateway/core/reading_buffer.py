@@ -36,6 +36,11 @@ class ReadingBuffer:
         self._times: list[tuple[int, Array]] = []  # each after the index of its first sample
         self._columns: Columns | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was added."""
+        return not self._parts
+
     def add(
         self,
         reported: Reported | None,

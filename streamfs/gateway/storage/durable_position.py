@@ -7,7 +7,7 @@ from struct import Struct
 from zlib import crc32
 
 from streamfs.errors import LogError
-from streamfs.gateway.storage.folders import OWNERS_FILE
+from streamfs.gateway.storage.folders import open_owned
 
 _POSITION, _CHECKSUM = Struct("<Q"), Struct("<I")
 _NAME = "durable"
@@ -38,9 +38,7 @@ class DurablePosition:
     """
 
     def __init__(self, folder: Path) -> None:
-        path = folder / _NAME
-        path.touch(OWNERS_FILE)
-        self._file = path.open("r+b", buffering=0)
+        self._file = open_owned(folder / _NAME, "r+b")
 
     def write(self, position: int) -> None:
         """Write the position; on a disk that fails, the previous one stays."""

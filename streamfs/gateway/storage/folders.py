@@ -3,6 +3,7 @@
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 OWNERS_FOLDER, OWNERS_FILE = 0o700, 0o600
 """Modes of the folders and files of a state, which hold all that was received."""
@@ -21,6 +22,15 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
     if folder.stat().st_dev == folder.parent.stat().st_dev:
         with suppress(PermissionError):
             sync_folder(folder.parent)
+
+
+def open_owned(path: Path, mode: str) -> IO[bytes]:
+    """Open a file without a buffer; one that is not there is made, for its owner alone."""
+
+    def make(name: str, flags: int) -> int:
+        return os.open(name, flags | os.O_CREAT, OWNERS_FILE)
+
+    return open(path, mode, buffering=0, opener=make)
 
 
 def sync_folder(folder: Path) -> None:

@@ -70,8 +70,8 @@ class Journal(JournalReader):
         except BaseException:
             connection.close()
             raise
-        sums = {table: totals[table] for table in COLUMNS}
-        self._writer = JournalWriter(connection, self.highest_numbers(), sums)
+        numbers = {"outbox": totals["published"], **self.highest_numbers()}
+        self._writer = JournalWriter(connection, numbers, {table: totals[table] for table in COLUMNS})
         self.repeated_decisions = 0
         self.position = totals["position"]
         self.n_outbox = self.count("outbox")

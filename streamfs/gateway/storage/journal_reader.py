@@ -3,7 +3,6 @@
 import hashlib
 import logging
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from math import inf
@@ -130,10 +129,10 @@ class JournalReader:
             for node, channel, sequence, time in rows
         ]
 
-    def highest_numbers(self) -> Counter[str]:
-        """Return the highest number of each table's rows; of the outbox, also of those that have left it."""
+    def highest_numbers(self) -> dict[str, int]:
+        """Return the highest number of each table's rows, but not of the outbox, which rows leave."""
         (numbers,) = self._rows(_HIGHEST)
-        return Counter({"outbox": self._totals()["published"], **dict(zip(_NUMBERED, numbers, strict=True))})
+        return dict(zip(_NUMBERED, numbers, strict=True))
 
     def copy_to(self, path: Path) -> None:
         """Write a durable copy of the journal as of one commit, in one file that its owner alone can read."""

@@ -14,7 +14,7 @@ from streamfs.errors import LogError, StateError
 from streamfs.gateway.core.options import Commits
 from streamfs.gateway.core.records import Record
 from streamfs.gateway.storage.durable_position import DurablePosition, check_end, known_durable
-from streamfs.gateway.storage.folders import OWNERS_FILE, OWNERS_FOLDER, make_folder, sync_folder
+from streamfs.gateway.storage.folders import OWNERS_FOLDER, make_folder, open_owned, sync_folder
 from streamfs.gateway.storage.frames import pack_frame
 from streamfs.gateway.storage.log_reader import read_log, read_segment
 from streamfs.gateway.storage.segment import (
@@ -231,8 +231,7 @@ def _lock(folder: Path) -> IO[bytes]:
     """Lock the folder for this process."""
     path = folder / _LOCK
     with ExitStack() as exits:
-        path.touch(OWNERS_FILE)
-        file = exits.enter_context(path.open("a+b", buffering=0))
+        file = exits.enter_context(open_owned(path, "a+b"))
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,5 +1,6 @@
 """The models that the log names, kept so that a replay finds them."""
 
+import os
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
@@ -45,7 +46,8 @@ class Models:
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         self._folder = Path(folder)
-        self._new = {path.stem for path in self._folder.glob(f"*{ENDING}")}  # since models were last forgotten
+        whole = [name for name in self._names() if name.endswith(ENDING)]
+        self._new = {name.removesuffix(ENDING) for name in whole}  # since models were last forgotten
         self._known: set[str] = set()  # those of the call before
         self._needed_until: dict[str, int] = {}
 
@@ -76,9 +78,10 @@ class Models:
         self._needed_until |= dict.fromkeys(current | self._known, end)
         self._new, self._known = set(), current
         failure = None
-        for path in self._folder.glob(f"*{ENDING}*"):  # also a partly written one
-            digest = path.name.removesuffix(ENDING)
+        for name in self._names():
+            digest = name.removesuffix(ENDING)
             if self._needed_until.get(digest, -1) < start:  # -1: not one of ours
+                path = self._folder / name
                 try:
                     with storing(path):
                         path.unlink(missing_ok=True)
@@ -88,3 +91,11 @@ class Models:
                     self._needed_until.pop(digest, None)
         if failure is not None:
             raise failure
+
+    def _names(self) -> list[str]:
+        """Return the names of the models' files, also of partly written ones; none if they cannot be read."""
+        try:
+            with os.scandir(self._folder) as found:
+                return [each.name for each in found if ENDING in each.name]
+        except OSError:
+            return []

@@ -11,7 +11,7 @@ from typing import IO
 from zlib import crc32
 
 from streamfs.errors import LogError, StorageError
-from streamfs.gateway.storage.folders import OWNERS_FILE, sync_folder
+from streamfs.gateway.storage.folders import OWNERS_FILE, open_owned, sync_folder
 from streamfs.gateway.storage.frames import MARK_BYTES, Frame, read_frame
 
 _KIND, _VERSION = b"streamfs log ", b"1"
@@ -113,8 +113,7 @@ class Segment:
         self.size, self.is_sound = size, True
         if not size:
             path.unlink(missing_ok=True)
-            path.touch(OWNERS_FILE, exist_ok=False)
-        self._file = path.open("r+b", buffering=0)
+        self._file = open_owned(path, "r+b" if size else "x+b")
         try:
             self._start()
         except OSError:
