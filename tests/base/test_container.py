@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from streamfs.base import container
 from streamfs.base.container import pack, unpack
 
 PADDED = np.dtype([("x", "f8"), ("flag", "u1")], align=True)
@@ -36,3 +37,9 @@ def test_content_that_is_not_compressed_is_read_back_the_same():
     (header, read, also), expected = unpack(plain, "thing", 1, "here"), unpack(small, "thing", 1, "here")
     assert (header, also) == (expected[0], expected[2])
     np.testing.assert_array_equal(read["x"], expected[1]["x"])
+
+
+@pytest.mark.parametrize("n", [0, 1, 20])
+def test_short_content_is_that_of_a_zip_archive_to_the_byte(n):
+    members = {f"member{number}.npy": bytes(range(number)) * number for number in range(n)}
+    assert container._stored(members) == container._zipped(members, compress=False)

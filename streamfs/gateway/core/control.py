@@ -113,8 +113,8 @@ class Control:
 
     def outdated(self) -> list[int]:
         """Return the nodes that are to send other channels than before."""
-        nodes: list[int] = ((self._uses > 0) != self._requested).any(axis=1).nonzero()[0].tolist()
-        return nodes
+        differs = (self._uses > 0) != self._requested
+        return np.flatnonzero(differs.any(axis=1)).tolist() if differs.any() else []
 
     def state(self, node: int, name: str) -> Publication:
         """Return a node's current control message, with the number under which it was first sent."""

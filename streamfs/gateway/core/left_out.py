@@ -16,4 +16,7 @@ def left_out(nodes: Structured) -> Counts:
 
     A late reading of a channel that holds its value may still be held.
     """
-    return np.stack([nodes[f"n_{name}"] for name in ("readings", *CAUSES)], axis=1)
+    counts: Counts = np.empty((len(nodes), 1 + len(CAUSES)), dtype=np.int64)
+    for column, name in enumerate(("readings", *CAUSES)):
+        counts[:, column] = nodes[f"n_{name}"]
+    return counts

@@ -29,6 +29,8 @@ def clocks_astray(nodes: Structured, name: Callable[[int], str], now: float) -> 
     is_off = (nodes["n_heard"] >= N_KNOWN) & (abs(nodes["lowest"]) > MOST_OFF)
     is_future = (nodes["n_future"] > 0) & (nodes["suspected"] > now - RECENT)
     found = np.flatnonzero((is_off | is_future | (nodes["shift"] > 0)) & ~np.isnan(nodes["heard"]))
+    if not len(found):
+        return []
     worst = found[np.argsort(-abs(nodes["lowest"][found]), kind="stable")].tolist()
     fields = ("lowest", "shift", "n_future")
     numbers = ([float(nodes[field][node]) for field in fields] for node in worst)

@@ -38,6 +38,8 @@ _OPTIONS = {
 }
 """Options by their keys in a record."""
 
+_OF = {key: attrgetter(name) for key, name in _OPTIONS.items()}
+
 _WORDS = {"evicts": ("refuse", "evict")}
 """What false and true mean."""
 
@@ -97,8 +99,8 @@ def understood(content: bytes, channels: Sequence[str]) -> tuple[Bindings, Optio
 
 def _flattened(options: Options) -> dict[str, Any]:
     flat = {}
-    for key, name in _OPTIONS.items():
-        value = None if key == "drift" and options.drift is None else attrgetter(name)(options)
+    for key, of in _OF.items():
+        value = None if key == "drift" and options.drift is None else of(options)
         flat[key] = _WORDS[key].index(value) == 1 if key in _WORDS else value
     return flat
 

@@ -34,6 +34,8 @@ def unheard(joiner: Joiner, is_used: npt.NDArray[np.bool_], name: Callable[[int]
     is_new = joiner.slots["mark"].reshape(-1, len(joiner.channels)) == UNMARKED
     n_nodes = min(len(is_new), len(is_used))
     missing = is_used[:n_nodes] & is_new[:n_nodes]
+    if not missing.any():
+        return Unheard()
     n_readings = joiner.nodes["n_readings"][:n_nodes]
     is_missing = missing.any(axis=1)
     silent, partial = (
