@@ -446,12 +446,16 @@ class Engine:
     ) -> Self:
         """Return an engine that continues from copies of what `to_state` returned; otherwise as `restore`."""
         engine = cls(procedure)
-        validate_snapshot(header, arrays, procedure, engine._program.state_size)
-        engine._table.restore(header, arrays)
-        engine._registry = engine._table.registry
-        engine._arena["counters"][:] = [header["counters"][name] for name in COUNTERS]
-        engine._arena.record["earliest"] = -np.inf
+        engine.take_over(header, arrays)
         return engine
+
+    def take_over(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Continue, without streams so far, from copies of what `to_state` returned; otherwise as `restore`."""
+        validate_snapshot(header, arrays, self.procedure, self._program.state_size)
+        self._table.restore(header, arrays)
+        self._registry = self._table.registry
+        self._arena["counters"][:] = [header["counters"][name] for name in COUNTERS]
+        self._arena.record["earliest"] = -np.inf
 
     def _push_slowly(self, stream: str, time: float, sample: Sequence[float] | Array) -> Decision | None:
         """Take one sample of a new stream, or of a procedure that is not compiled."""

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import ceil, floor
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -62,9 +62,9 @@ class ModelStreams:
     corrected by what was pushed in vain: samples after a decision, which had been joined before it was known.
     """
 
-    def __init__(self, procedure: Procedure, joiner: Joiner, engine: Engine | None = None) -> None:
+    def __init__(self, procedure: Procedure, joiner: Joiner) -> None:
         self.procedure = procedure
-        self.engine = Engine(procedure) if engine is None else engine
+        self.engine = Engine(procedure)
         self._joiner = joiner
         self._slots = np.zeros((0, len(procedure.channels)), dtype=np.int32)  # by the engine's rows
         self._numbers = np.zeros(0, dtype=np.int64)  # of the joiner's streams, likewise
@@ -246,21 +246,13 @@ class ModelStreams:
         header["counters"] = dict(self.counters)
         return header, {**arrays, "slots": self._slots.copy(), "numbers": self._numbers.copy()}
 
-    @classmethod
-    def from_state(
-        cls,
-        procedure: Procedure,
-        joiner: Joiner,
-        header: Mapping[str, Any],
-        arrays: Mapping[str, npt.NDArray[Any]],
-    ) -> Self:
-        """Restore what `to_state` has copied."""
-        model = cls(procedure, joiner, Engine.from_state(procedure, header, arrays))
-        model._slots, model._numbers = arrays["slots"].copy(), arrays["numbers"].copy()
-        rows = model.engine.rows(WAITING, OPEN, DECIDED)
-        model._reserve_rows()[model._numbers[rows]] = rows
-        model._count_later()
-        return model
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Restore what `to_state` has copied, before any stream is added."""
+        self.engine.take_over(header, arrays)
+        self._slots, self._numbers = arrays["slots"].copy(), arrays["numbers"].copy()
+        rows = self.engine.rows(WAITING, OPEN, DECIDED)
+        self._reserve_rows()[self._numbers[rows]] = rows
+        self._count_later()
 
     def _reserve_rows(self) -> Integers:
         """Return the rows of all the joiner's streams; NONE for those of another model."""

@@ -318,12 +318,11 @@ class Roster:
     def restore(
         self, procedures: Sequence[Procedure], header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]
     ) -> None:
-        """Restore what `to_state` has copied, given the procedures of its models."""
+        """Restore what `to_state` has copied, given the procedures of its models, of which the newest is here."""
         self._joiner.restore(header["joiner"], _part(arrays, "joiner"))
-        self.models = [
-            ModelStreams.from_state(procedure, self._joiner, model, _part(arrays, f"model{i}"))
-            for i, (procedure, model) in enumerate(zip(procedures, header["models"], strict=True))
-        ]
+        self.models = [*(ModelStreams(procedure, self._joiner) for procedure in procedures[:-1]), self.newest]
+        for i, (model, said) in enumerate(zip(self.models, header["models"], strict=True)):
+            model.restore(said, _part(arrays, f"model{i}"))
         self.nodes = dict(header["nodes"])
         names = {node: name for name, node in self.nodes.items()}
         self._names = [names.get(node, "") for node in range(header["joiner"]["n_nodes"])]
