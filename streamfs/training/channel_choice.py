@@ -90,9 +90,9 @@ class ChannelChoice:
             chosen = choose_confidence(followed, self.costs, limit, clock_of(table.features), self.confidence)
             rows, ends = np.arange(len(chosen.columns)), np.maximum(followed.trajectories.ticks - 1, 0)
             sent = followed.spent[rows, np.where(chosen.columns < 0, ends, chosen.columns)]
-            counts = followed.counts
-            mean_sent = float(np.average(sent, weights=counts))
-            self.found[choice] = ChoiceCost(self.costs.of(followed, chosen.columns, limit), mean_sent, counts)
+            costs, counts = self.costs.of(followed, chosen.columns, limit), followed.counts
+            mean_sent = float(np.average(followed.by_stream(sent), weights=counts))
+            self.found[choice] = ChoiceCost(followed.by_stream(costs), mean_sent, counts)
         return self.found[choice]
 
     def outdoes(self, other: "ChannelChoice") -> bool:

@@ -77,13 +77,18 @@ class DecisionCosts:
         is_inside = np.arange(len(followed.ticks)) < followed.trajectories.ticks[:, np.newaxis]
         return np.where(is_inside, costs, never[:, np.newaxis])
 
+    def mean_of(self, followed: Followed, columns: Integers, time_limit: int) -> float:
+        """Return the cautious mean of what decisions in some columns cost, -1 for never."""
+        return cautious_mean(followed.by_stream(self.of(followed, columns, time_limit)), followed.counts)
+
     def of_all_at(self, column: int, followed: Followed, time_limit: int) -> float:
         """Return what deciding all streams in a column of what was followed costs, cautiously, luck apart."""
-        counts, right = followed.counts, followed.is_right()[:, column]
+        counts, right = followed.counts, followed.by_stream(followed.is_right()[:, column])
         n_streams = effective_number(counts)
         wrong = 1.0 - believed_share(right, chance_of(followed), n_streams, weights=counts)
         luck = np.sqrt(wrong * (1.0 - wrong) / n_streams)
-        sent, delay = np.average(followed.spent[:, column], weights=counts), followed.ticks[column] / time_limit
+        sent = np.average(followed.by_stream(followed.spent[:, column]), weights=counts)
+        delay = followed.ticks[column] / time_limit
         return float(self.error * (wrong + luck) + self.delay * delay + self.sending * sent)
 
 
@@ -99,6 +104,15 @@ class Confident(NamedTuple):
     columns: Integers
     stated: Array
     served: tuple[Integers, Array]
+
+    def first(self, n_streams: int) -> "Confident":
+        """Return the same of the first streams."""
+        columns, said = self.served
+        return self._replace(
+            columns=self.columns[:n_streams],
+            stated=self.stated[:n_streams],
+            served=(columns[:n_streams], said[:n_streams]),
+        )
 
 
 def decision_points(n_ticks: int, n_streams: int) -> Integers:
@@ -130,21 +144,22 @@ def choose_confidence(
     the time limit in any case.
     """
     choose = partial(_Rule.chosen, costs=costs, time_limit=time_limit, clock=clock, confidence=confidence)
-    if confidence is None and is_for_all(followed.ticks, len(followed.truth)):
+    if confidence is None and is_for_all(followed.ticks, followed.n_streams):
         choose = partial(_Rule.chosen_or_at_once, costs=costs, time_limit=time_limit, clock=clock)
     rule = choose(followed)
     columns, said = np.full(len(followed.truth), -1), np.zeros(len(followed.truth))
-    for others, part in _parts(followed.truth):
-        own = choose(followed.take(others))
-        columns[part], said[part] = own.decide(followed.take(part))
+    for others, part in _parts(followed.first().truth):
+        rows = followed.rows(part)
+        columns[rows], said[rows] = choose(followed.take(others)).decide(followed.take(part))
     if (columns < 0).all():
         return Confident(rule.calibration, rule.thresholds(), columns, said, (columns, said))
     all_columns, all_said = map(np.concatenate, zip((columns, said), rule.decide(followed), strict=True))
     decided = np.flatnonzero(all_columns >= 0)
-    streams = decided % len(columns)
-    right, counts = followed.is_right()[streams, all_columns[decided]], followed.counts
+    rows, counts = decided % len(columns), followed.counts
+    right, streams = followed.is_right()[rows, all_columns[decided]], rows % len(counts)
     n_streams = effective_number(counts[np.unique(streams)])
-    believed = believed_share(right, chance_of(followed), n_streams, weights=counts[streams])
+    chance, n_repetitions = chance_of(followed), followed.n_repetitions
+    believed = believed_share(right, chance, n_streams, weights=counts[streams], n_repetitions=n_repetitions)
     lowest = rule.lowest if confidence is None else None
     last = correction(all_said[decided], believed, rule.floor, lowest, counts[streams])
     levels = rule.levels
@@ -195,9 +210,9 @@ class _Rule:
         if costs.is_anticipated:
             compared = [anticipated_levels(said, at_each, n) for n in range(1, MOST_GROUPS + 1)]
             tried = [replace(rule, levels=levels) for levels in compared]
-            return min(tried, key=lambda each: cautious_mean(costs.of(followed, each.columns(said), time_limit)))
+            return min(tried, key=lambda each: costs.mean_of(followed, each.columns(said), time_limit))
         never = costs.of(followed, np.full(len(said), -1), time_limit)
-        level = rule.cheapest_level(said, at_each, never, followed.counts)
+        level = rule.cheapest_level(followed, said, at_each, never)
         return replace(rule, levels=np.full(len(given), level))
 
     @classmethod
@@ -205,7 +220,7 @@ class _Rule:
         """Choose as if there were no first point, unless it costs less to decide all streams there."""
         rule = cls.chosen(followed.later(), costs, time_limit, clock, None)
         later = replace(rule, levels=np.r_[np.inf, rule.levels], points=followed.ticks)
-        waiting = cautious_mean(costs.of(followed, later.decide(followed)[0], time_limit), followed.counts)
+        waiting = costs.mean_of(followed, later.decide(followed)[0], time_limit)
         is_cheaper = costs.of_all_at(0, followed, time_limit) < waiting
         return replace(later, levels=np.r_[0.0, rule.levels]) if is_cheaper else later
 
@@ -216,17 +231,14 @@ class _Rule:
         inside = np.arange(confidence.shape[1]) < followed.trajectories.ticks[:, np.newaxis]
         return np.where(inside, self.calibration.of(confidence, counts=counts), -1.0)
 
-    def cheapest_level(self, said: Array, at_each: Array, never: Array, counts: Array) -> float:
-        """Return the highest of the cheapest levels, by the costs of streams in each column, or never.
-
-        Streams count as `counts` say.
-        """
+    def cheapest_level(self, followed: Followed, said: Array, at_each: Array, never: Array) -> float:
+        """Return the highest of the cheapest levels, by the costs of streams in each column, or never."""
         tried = LEVELS[::-1]
         surest = np.maximum.accumulate(np.where(self.points == self.time_limit, said.clip(max=0.0) + 1.0, said), 1)
         levels = np.where(tried <= self.floor, 0.0, tried)
         columns = (surest < levels[:, np.newaxis, np.newaxis]).sum(axis=2)
         costs = np.column_stack([at_each, never])[np.arange(len(said)), columns]
-        return float(tried[cautious_means(costs, counts).argmin()])
+        return float(tried[cautious_means(followed.by_stream(costs), followed.counts).argmin()])
 
     def columns(self, said: Array) -> Integers:
         """Return the column in which each stream is decided, -1 for never."""
@@ -263,17 +275,21 @@ def _parts(truth: Integers) -> Iterator[tuple[Integers, Integers]]:
 
 def chance_of(followed: Followed) -> float:
     """Return the share of the commonest class, which is right by chance."""
-    return float(np.bincount(followed.truth + 1, followed.counts).max() / followed.counts.sum())
+    counts = followed.counts
+    return float(np.bincount(followed.first().truth + 1, counts).max() / counts.sum())
 
 
 def believed_share(
-    right: npt.NDArray[np.bool_],
+    right: npt.NDArray[np.bool_] | Array,
     chance: float,
     n_streams: float,
     luck: float = LUCK,
     weights: Array | None = None,
+    n_repetitions: int = 1,
 ) -> float:
     """Return the share of right answers for streams, free of luck, and neither 0 nor 1; they count by weights.
+
+    Answers of several repetitions are worth those of one.
 
     The share is drawn towards that of always saying the commonest class, as James and Stein (1961) do with a
     mean: the more, the nearer that lies in standard errors, of which luck explains the square root of `luck`.
@@ -281,7 +297,7 @@ def believed_share(
     luckiest choice was taken.
     """
     weighed = np.ones(len(right)) if weights is None else weights
-    n = effective_number(weighed)
+    n = effective_number(weighed) / n_repetitions
     share = float(np.average(right, weights=weighed))
     smooth = (share * n + 0.5) / (n + 1)
     distance = (share - chance) ** 2

@@ -42,7 +42,8 @@ class Followed(NamedTuple):
 
     `truth` is the index of each stream's class, -1 if unknown to its classifier, `spent` has shape (n_streams,
     n_ticks), and `ticks`, counted from 1, are those of the columns of the trajectories. There are
-    `n_classes` in all, 0 if they are not counted. Streams count as `weights` say, by default each once.
+    `n_classes` in all, 0 if they are not counted. Streams count as `weights` say, by default each once. If there
+    are several repetitions, the rows of all streams follow again and again, each time held out with others.
     """
 
     trajectories: Trajectories
@@ -51,18 +52,52 @@ class Followed(NamedTuple):
     ticks: Integers
     n_classes: int = 0
     weights: Array | None = None
+    n_repetitions: int = 1
+
+    @property
+    def n_streams(self) -> int:
+        """The number of streams."""
+        return len(self.truth) // self.n_repetitions
 
     @property
     def counts(self) -> Array:
         """What each stream counts."""
-        return np.ones(len(self.truth)) if self.weights is None else self.weights
+        return np.ones(self.n_streams) if self.weights is None else self.weights
 
-    def take(self, rows: Integers) -> "Followed":
-        """Return some of the streams."""
+    @classmethod
+    def stacked(cls, each: Sequence["Followed"]) -> "Followed":
+        """Return repetitions, which followed the same streams, as one."""
+        paths, first = [followed.trajectories for followed in each], each[0]
+        parts = ([getattr(path, name) for path in paths] for name in ("best", "confidence", "ticks"))
+        return first._replace(
+            trajectories=Trajectories(*map(np.concatenate, parts)),
+            truth=np.concatenate([followed.truth for followed in each]),
+            spent=np.concatenate([followed.spent for followed in each]),
+            n_repetitions=len(each),
+        )
+
+    def take(self, streams: Integers) -> "Followed":
+        """Return some of the streams, in all repetitions."""
+        weights = None if self.weights is None else self.weights[streams]
+        return self._taken(self.rows(streams))._replace(weights=weights)
+
+    def rows(self, streams: Integers) -> Integers:
+        """Return the rows of some of the streams, in all repetitions."""
+        return np.concatenate([streams + self.n_streams * n for n in range(self.n_repetitions)])
+
+    def first(self) -> "Followed":
+        """Return the first repetition."""
+        return self._taken(np.arange(self.n_streams))._replace(n_repetitions=1)
+
+    def _taken(self, rows: Integers) -> "Followed":
         followed = self.trajectories
         taken = Trajectories(followed.best[rows], followed.confidence[rows], followed.ticks[rows])
-        weights = None if self.weights is None else self.weights[rows]
-        return self._replace(trajectories=taken, truth=self.truth[rows], spent=self.spent[rows], weights=weights)
+        return self._replace(trajectories=taken, truth=self.truth[rows], spent=self.spent[rows])
+
+    def by_stream(self, values: Array) -> Array:
+        """Return the mean over the repetitions of what each has in the last axis for each stream."""
+        each = values.reshape(*values.shape[:-1], self.n_repetitions, self.n_streams)
+        return np.asarray(each.mean(axis=-2))
 
     def since(self, start: int) -> "Followed":
         """Return the same streams, none of which may be decided before a tick."""
@@ -98,7 +133,8 @@ class Followed(NamedTuple):
     def records(self) -> Records:
         """Return the ticks at which alone streams may be decided."""
         stream, tick = np.nonzero(is_record(self.trajectories.confidence))
-        weights = self.counts[stream] / np.bincount(stream)[stream]
+        counts = np.tile(self.counts / self.n_repetitions, self.n_repetitions)
+        weights = counts[stream] / np.bincount(stream)[stream]
         confidence = self.trajectories.confidence[stream, tick]
         return Records(confidence, self.is_right()[stream, tick], weights, self.ticks[tick])
 
@@ -198,6 +234,11 @@ class OutOfFold:
         return Followed(
             Trajectories(best, confidence, lengths), truth, spent, self.ticks, n_classes, self.table.weights
         )
+
+    def follow_repeatedly(self, chosen: Sequence[int], n_repetitions: int) -> Followed:
+        """Follow all streams again and again, each time in other folds."""
+        seeds = range(self.seed, self.seed + n_repetitions)
+        return Followed.stacked([replace(self, seed=seed).follow(chosen) for seed in seeds])
 
 
 def decided(

@@ -43,6 +43,9 @@ MOST_SCOUTED = 500
 MOST_TICKS = 64
 """Most ticks at which held-out streams are followed if a confidence is given, denser at the beginning."""
 
+FEWEST_FOLLOWED, MOST_REPETITIONS = 200, 5
+"""How many streams are followed at least: fewer are held out again and again in other folds, so often at most."""
+
 
 @dataclass(frozen=True)
 class FittedConfidence:
@@ -163,14 +166,16 @@ class LeastCost:
         lengths = episode_lengths(streams, table.features, max_silence)
         spending = self.pricing.spending(streams, table.features, lengths)
         held_out = self._held_out(table, spending, points, limit, N_SMALL_TREES)
-        followed = held_out.follow(range(len(table.features)))
-        chosen = choose_confidence(followed, self.costs, limit, clock_of(table.features), self.confidence)
+        n_repetitions = min(MOST_REPETITIONS, max(1, FEWEST_FOLLOWED // len(streams)))
+        followed = held_out.follow_repeatedly(range(len(table.features)), n_repetitions)
+        clock = clock_of(table.features)
+        chosen = choose_confidence(followed, self.costs, limit, clock, self.confidence).first(followed.n_streams)
         self._require_labels(chosen)
         calibrated = classifier.calibrated(chosen.calibration)
         if self.confidence is not None:
             own = Trajectories.of(calibrated, table, limit).confidence
             require_labels("the classifier gives no stream", self.confidence, own)
-        said = followed.calibrated(chosen.calibration, followed.n_classes)
+        said = followed.first().calibrated(chosen.calibration, followed.n_classes)
         return FittedConfidence(calibrated, table, said, chosen)
 
     def _require_labels(self, chosen: Confident) -> None:

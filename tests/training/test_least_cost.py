@@ -49,15 +49,15 @@ def white_noise(n_streams, n_classes, n_ticks, distance, seed):
 
 
 def test_a_model_without_a_promise_is_monitored():
-    procedure = train(white_noise(60, 2, 12, 1.0, seed=0), seed=0)
+    procedure = train(white_noise(60, 2, 12, 1.5, seed=0), seed=0)
     reference = procedure.about["reference"]
     assert set(reference) == {"tick", *(f"feature {feature.name}" for feature in procedure.features)}
-    same, other = white_noise(300, 2, 12, 1.0, seed=1), white_noise(300, 2, 12, 4.0, seed=2)
+    same, other = white_noise(300, 2, 12, 1.5, seed=1), white_noise(300, 2, 12, 4.0, seed=2)
     as_trained, elsewhere = monitored(procedure, same), monitored(procedure, other)
     assert (as_trained.status, as_trained.findings) == (KEPT, [])
     assert 0.4 < as_trained.to_json()["expected"]["accuracy"] < evaluate(procedure, same).accuracy
     assert any(finding.what.startswith("feature") for finding in elsewhere.findings)
-    ranked = train(white_noise(60, 2, 12, 1.0, seed=0), select=None, confidence=0.8, seed=0)
+    ranked = train(white_noise(60, 2, 12, 1.5, seed=0), select=None, confidence=0.8, seed=0)
     assert monitored(ranked, same).status == KEPT
 
 
@@ -285,7 +285,7 @@ def test_the_threshold_is_the_highest_of_the_cheapest(seed, delay, limit):
             ]
             paid.append(at_each[stream, sure[0]] if sure else never[stream])
         mean_costs.append(np.mean(paid) + np.std(paid) / np.sqrt(30))
-    level = rule.cheapest_level(said, at_each, never, np.ones(len(said)))
+    level = rule.cheapest_level(cut, said, at_each, never)
     highest = max(each for each, cost in zip(LEVELS, mean_costs, strict=True) if cost <= min(mean_costs) + 1e-12)
     assert level == highest
 
@@ -322,6 +322,27 @@ def test_a_correction_states_what_is_believed_and_keeps_decisions(n_classes, see
     if lowest is not None:
         assert (found.of(lowest) > floor * (1.0 + TILT)).all()
         assert_array_equal(stated >= found.of(lowest), said >= lowest)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 1000), st.floats(0.1, 5.0), st.integers(2, 4))
+def test_what_is_followed_again_in_the_same_way_changes_no_decision(seed, delay, n_repetitions):
+    once, costs = followed(seed), DecisionCosts(1.0, delay)
+    again = Followed.stacked([once] * n_repetitions)
+    chosen, expected = (choose_confidence(each, costs, 20, clock=-1) for each in (again, once))
+    assert_array_equal(chosen.columns, np.tile(expected.columns, n_repetitions))
+    assert_array_equal(chosen.first(60).served[0], expected.served[0])
+    assert chosen.first(60).stated == pytest.approx(expected.stated)
+
+
+def test_what_is_followed_otherwise_counts_as_much():
+    """Of two repetitions, one is right at once, the other never: a stream counts half."""
+    one, other = (followed(0)._replace(truth=np.full(60, truth)) for truth in (0, 1))
+    both = Followed.stacked([one, other])
+    assert (both.n_streams, both.take(np.arange(3)).n_streams) == (60, 3)
+    costs = [DecisionCosts().of(each, np.zeros(len(each.truth), np.int64), 20) for each in (one, other, both)]
+    assert_array_equal(both.by_stream(costs[2]), (costs[0] + costs[1]) / 2)
+    assert both.records().weights.sum() == pytest.approx(60.0)
 
 
 def test_luck_with_few_streams_is_not_believed():
