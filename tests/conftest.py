@@ -22,6 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side: threads
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored, by children too
 
 gc.disable()  # until all tests are collected: what is imported stays, and would be looked through again and again
+gc.set_threshold(20_000)  # numba makes much, and little garbage
 
 collect_ignore = ["house/mutants.py", "fuzz/fuzz.py"]
 """Commands that need cosmic-ray and atheris, which `make mutants` and `make fuzz` install."""
@@ -35,6 +36,11 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 def pytest_report_header() -> str:
     """Say which kernels are tested: those in C must have been built from these sources."""
     return "kernels: by numba, for there are none in C of these sources" if in_c() is None else "kernels: in C"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let those for which numba compiles much come one after another, so that none compiles what another does."""
+    items.sort(key=lambda item: item.get_closest_marker("numba") is None)
 
 
 def pytest_collection_finish() -> None:

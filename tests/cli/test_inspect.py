@@ -19,10 +19,11 @@ NAMES = ACTIVITIES["NAMES"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a folder with recordings to train on and others to evaluate on."""
+    """Return a folder with recordings to train on, others to evaluate on, and a few."""
     top = tmp_path_factory.mktemp("inspect")
     ACTIVITIES["main"](str(top / "activities"))
     ACTIVITIES["main"](str(top / "others"), "3", "1")
+    ACTIVITIES["main"](str(top / "few"), "8")
     return top
 
 
@@ -63,24 +64,24 @@ def test_the_tutorial_goes_from_a_folder_to_a_promised_model(command):
 
 
 def test_inspection_is_printed_as_json(command):
-    (told,) = map(orjson.loads, command("streamfs inspect activities --json").out.splitlines())
-    assert told["classes"] == dict.fromkeys(NAMES, 20)
+    (told,) = map(orjson.loads, command("streamfs inspect few --json").out.splitlines())
+    assert told["classes"] == dict.fromkeys(NAMES, 8)
     assert told["layout"]["labels"] == "folder"
     assert told["steps"]["usual"] == 0.5
-    assert told["next"].startswith("streamfs train activities --time when")
+    assert told["next"].startswith("streamfs train few --time when")
 
 
 def test_each_class_is_drawn(command):
     command(
-        "streamfs inspect activities --columns x,y --time when --labels folder --resample mean --png drawn.png"
+        "streamfs inspect few --columns x,y --time when --labels folder --resample mean --png drawn.png"
     )
     assert imread("drawn.png").std() > 0.05
 
 
 def test_groups_are_asked_for_a_promise(command, folder):
-    rows = [f"{name}/{number:02d},{number % 4}" for name in NAMES for number in range(20)]
+    rows = [f"{name}/{number:02d},{number % 4}" for name in NAMES for number in range(8)]
     (folder / "rooms.csv").write_text("\n".join(["stream,group", *rows]), encoding="utf-8")
-    told = command("streamfs inspect activities --groups rooms.csv")
+    told = command("streamfs inspect few --groups rooms.csv")
     assert told.err.splitlines()[-1].endswith("-o MODEL --promise 0.9 --groups rooms.csv")
 
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from helpers import demo_devices
-from helpers.device_yard import N_TICKS, PERIOD, Yard, begun, models_of, temperatures
+from helpers.device_yard import PERIOD, Yard, begun, models_of, temperatures
 
 from sensors_sim.devices import KINDS, Manners
 from streamfs import StreamSet
@@ -67,6 +67,9 @@ def test_a_device_that_rests_is_woken_by_its_heartbeat(tmp_path, kind):
 
 BEGIN = 1.7e9
 """Times of simulations; SenML takes small ones as counted from now."""
+
+N_TICKS = 2160
+"""Their length: a day and a half, in which there are several of the rarest heartbeats."""
 
 
 def profile_with(folder, kind, rest):

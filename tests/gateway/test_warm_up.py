@@ -64,6 +64,7 @@ def config(tmp_path):
     return str(file)
 
 
+@pytest.mark.numba
 def test_a_host_has_compiled_what_the_first_message_needs(config, monkeypatch):
     monkeypatch.setenv("STREAMFS_KERNELS", "numba")
     (n_cold,) = run(COMPILED)

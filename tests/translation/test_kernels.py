@@ -26,7 +26,10 @@ from streamfs.selection import _query_sensitive
 from streamfs.selection.candidate import sample_by, sample_recorded
 from streamfs.selection.regions import make_regions
 
-pytestmark = pytest.mark.skipif(in_c() is None, reason="there is no extension module of these kernels")
+pytestmark = [
+    pytest.mark.skipif(in_c() is None, reason="there is no extension module of these kernels"),
+    pytest.mark.numba,
+]
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=5, deadline=None)
