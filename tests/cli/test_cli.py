@@ -135,7 +135,7 @@ def test_train_prints_the_procedure(first_steps):
 
 
 def test_a_classifier_of_scikit_learn_is_trained_and_served(command):
-    options = ["--sklearn", "ensemble.RandomForestClassifier", "--feature", "mean(a.light)", "--seed", "3"]
+    options = ["--sklearn", "tree.DecisionTreeClassifier", "--feature", "mean(a.light)", "--seed", "3"]
     command("train", "pairs.csv", "-o", "sk.streamfs", *options)
     (figures,) = command("evaluate", "sk.streamfs", "new.parquet", "--json", "--trust").rows
     assert figures["completeness"] == 1.0

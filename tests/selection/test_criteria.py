@@ -80,7 +80,7 @@ def assert_same(fast, plain, subset, n_features):
 
 
 class TestNeighborsAreScoredAsIfFitted:
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=75)
     @given(table=tables, classifier=classifiers, seed=st.integers(0, 2**32 - 1))
     def test_to_the_bit(self, table, classifier, seed):
         X, y = table
