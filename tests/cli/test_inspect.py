@@ -72,9 +72,7 @@ def test_inspection_is_printed_as_json(command):
 
 
 def test_each_class_is_drawn(command):
-    command(
-        "streamfs inspect few --columns x,y --time when --labels folder --resample mean --png drawn.png"
-    )
+    command("streamfs inspect few --columns x,y --time when --labels folder --resample mean --png drawn.png")
     assert imread("drawn.png").std() > 0.05
 
 
