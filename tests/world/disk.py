@@ -5,7 +5,6 @@ import os
 import shutil
 import stat
 from collections import defaultdict
-from pathlib import Path
 
 from process import pause
 
@@ -116,9 +115,9 @@ class Disk:
         if power_failed:
             self._lose_database()
             self._lose_entries()
-            for folder in folders_in(self.root):
-                for name, inode in self._entries[inode_of(folder)].items():
-                    self._lose_content(folder / name, inode)
+            for inode, folder in folders_in(self.root).items():
+                for name, own in self._entries[inode].items():
+                    self._lose_content(folder / name, own)
         self._journal_before = None
 
     def replace(self, root):
@@ -127,7 +126,7 @@ class Disk:
         root.rename(self.root)
         files = [path for path in self.root.rglob("*") if path.is_file() and not is_database(path.name)]
         self._contents |= {path.stat().st_ino: path.read_bytes() for path in files}
-        self._entries |= {inode_of(folder): entries(folder) for folder in folders_in(self.root)}
+        self._entries |= {inode: entries(folder) for inode, folder in folders_in(self.root).items()}
 
     def _database(self):
         return {path: path.read_bytes() if path.exists() else None for path in (self._journal, self._wal)}
@@ -149,7 +148,7 @@ class Disk:
 
     def _lose_entries(self):
         """Let what was done to folders since they were synced be undone, or not: each file as a whole."""
-        folders = {inode_of(folder): folder for root in (self.root, self._spool) for folder in folders_in(root)}
+        folders = folders_in(self.root) | folders_in(self._spool)
         durable = by_inode({folder: self._entries.get(inode, {}) for inode, folder in folders.items()})
         self._entries = {inode: entries(folder) for inode, folder in folders.items()}
         found = by_inode({folder: self._entries[inode] for inode, folder in folders.items()})
@@ -208,13 +207,12 @@ def content(descriptor, size):
 
 
 def folders_in(root):
-    """Return a folder and those in it, at any depth; none if it is not there."""
-    return [Path(folder) for folder, *_ in os.walk(root)]
-
-
-def inode_of(path):
-    """Return the inode of a file or folder."""
-    return path.stat().st_ino
+    """Return a folder and those in it, at any depth, by their inodes; none if it is not there."""
+    if not root.exists():
+        return {}
+    with os.scandir(root) as found:
+        below = [root / each.name for each in found if each.is_dir()]
+    return {root.stat().st_ino: root} | {inode: path for each in below for inode, path in folders_in(each).items()}
 
 
 def entries(folder):
