@@ -4,7 +4,7 @@ import hashlib
 import logging
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from math import inf
 from os import PathLike
 from pathlib import Path
@@ -25,7 +25,8 @@ _log = logging.getLogger(__name__)
 
 _NUMBERED = ("decisions", "energy", "snapshots")  # tables whose newest row has the highest number given
 _HIGHEST = f"SELECT {', '.join(f'(SELECT coalesce(max(number), 0) FROM {table})' for table in _NUMBERED)}"  # noqa: S608 - ours
-_SUMS = f"SELECT {', '.join(f'(SELECT coalesce(sum(checksum), 0) FROM {table})' for table in COLUMNS)}"  # noqa: S608 - ours
+_SUMS = ", ".join(f"(SELECT coalesce(sum(checksum), 0) FROM {table})" for table in COLUMNS)  # noqa: S608 - ours
+_TOTALS = f"{', '.join(TOTALS)}, checksum"
 
 _REMEDY = "put back a copy of the state folder, or move it away to start afresh"
 
@@ -52,7 +53,8 @@ class JournalReader:
 
     def committed_position(self) -> int:
         """Return the position in the log up to which outputs are committed."""
-        return self._totals()["position"]
+        rows = self._rows(f"SELECT {_TOTALS} FROM totals")  # noqa: S608 - ours
+        return self._whole_totals(rows)["position"]
 
     def counts(self) -> dict[str, int]:
         """Return the number of rows of each table."""
@@ -146,10 +148,9 @@ class JournalReader:
 
         Rows are checked when they are read.
         """
-        with self._at_one_moment():
-            totals = self._totals()
-            (found,) = self._rows(_SUMS)
-        for table, total in zip(COLUMNS, found, strict=True):
+        rows = self._rows(f"SELECT {_TOTALS}, {_SUMS} FROM totals")  # noqa: S608 - ours
+        totals = self._whole_totals(rows)
+        for table, total in zip(COLUMNS, rows[0][-len(COLUMNS) :], strict=True):
             if total != totals[table]:
                 raise StateError(f"{self.path} is damaged: rows of {table} are missing or are old ones; {_REMEDY}")
         return totals
@@ -170,19 +171,9 @@ class JournalReader:
         with self._in_use:
             self._connection.close()
 
-    @contextmanager
-    def _at_one_moment(self) -> Iterator[None]:
-        """Let what is read within be of one moment."""
-        self._rows("BEGIN")
-        try:
-            yield
-        finally:
-            self._rows("COMMIT")
-
-    def _totals(self) -> dict[str, int]:
-        """Return the one row of totals."""
-        rows = self._rows(f"SELECT {', '.join(TOTALS)}, checksum FROM totals")  # noqa: S608 - ours
-        if len(rows) != 1 or not is_whole(rows[0]):
+    def _whole_totals(self, rows: list[tuple[Any, ...]]) -> dict[str, int]:
+        """Return the totals, given all rows of them, each with its checksum and perhaps more."""
+        if len(rows) != 1 or not is_whole(rows[0][: len(TOTALS) + 1]):
             raise StateError(f"{self.path} is damaged: the row of the table totals; {_REMEDY}")
         return dict(zip(TOTALS, rows[0], strict=False))
 
