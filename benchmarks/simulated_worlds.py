@@ -70,7 +70,7 @@ def section(reports: list[Report], bugs: list[dict[str, Any]]) -> str:
 ## The gateway in simulated worlds
 
 `python tests/world/simulate.py --ledger worlds.jsonl`: broker, network, disk, clocks and nodes simulated in one process
-(`tests/world`), the gateway real. {summary(reports)}, all checks included; seeds {first} to {last - 1}. Each was compared with a core that nothing has
+(`tests/world`), the gateway real. {summary(reports)}, all checks included, and fewer where a machine does other work; seeds {first} to {last - 1}. Each was compared with a core that nothing has
 befallen, with the naive gateway (where channels open later, first episodes alone), and 1 in 4 of those whose faults lose nothing with the
 same world without faults. 1 in 10 has a mirror, 1 in {DEVICES}
 devices of other makers, which obey or not, instead of nodes. In the table, how often each fault was tried, in any mixture,
