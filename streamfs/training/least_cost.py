@@ -47,6 +47,11 @@ FEWEST_FOLLOWED, MOST_REPETITIONS = 200, 5
 """How many streams are followed at least: fewer are held out again and again in other folds, so often at most."""
 
 
+def repetitions(n_streams: int) -> int:
+    """Return how often streams are held out."""
+    return min(MOST_REPETITIONS, max(1, FEWEST_FOLLOWED // n_streams))
+
+
 @dataclass(frozen=True)
 class FittedConfidence:
     """A calibrated classifier, the table of its features, when to stop, and what held-out streams gave."""
@@ -166,8 +171,7 @@ class LeastCost:
         lengths = episode_lengths(streams, table.features, max_silence)
         spending = self.pricing.spending(streams, table.features, lengths)
         held_out = self._held_out(table, spending, points, limit, N_SMALL_TREES)
-        n_repetitions = min(MOST_REPETITIONS, max(1, FEWEST_FOLLOWED // len(streams)))
-        followed = held_out.follow_repeatedly(range(len(table.features)), n_repetitions)
+        followed = held_out.follow_repeatedly(range(len(table.features)), repetitions(len(streams)))
         clock = clock_of(table.features)
         chosen = choose_confidence(followed, self.costs, limit, clock, self.confidence).first(followed.n_streams)
         self._require_labels(chosen)

@@ -30,6 +30,7 @@ from streamfs.training.cost_aware import train
 from streamfs.training.cross_validation import N_FOLDS
 from streamfs.training.decision_costs import decision_points
 from streamfs.training.learners import small_leaf_learner
+from streamfs.training.least_cost import repetitions
 
 OURS = "streamfs"
 ALPHAS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -98,7 +99,10 @@ class Task:
 
 
 class Base(NamedTuple):
-    """Probabilities of our forest for held-out train series and for test series, and CPU seconds for both."""
+    """Probabilities of our forest for held-out train series and for test series, and CPU seconds for both.
+
+    Train series may be held out several times, one repetition after the other.
+    """
 
     held_out: Array
     test: Array
@@ -115,15 +119,17 @@ class Base(NamedTuple):
         ours = decision_points(seen.n_ticks, len(seen.labels))
         points = even_points(seen.n_ticks) if is_even else ours
         learn = small_leaf_learner(ours, task.seed)
-        held_out = np.zeros((len(seen.labels), len(points), len(task.classes)))
-        folds = make_folds(np.zeros((len(seen.labels), 1)), seen.labels, None, N_FOLDS, task.seed)
-        for fold in folds:
-            forest = learn(seen.take(fold.training))
-            held_out[fold.test] = _followed(forest, seen.values[fold.test][:, points - 1])
+        n_repetitions = 1 if is_even else repetitions(len(seen.labels))
+        held_out = np.zeros((n_repetitions, len(seen.labels), len(points), len(task.classes)))
+        for n, each in enumerate(held_out):
+            for fold in make_folds(np.zeros((len(each), 1)), seen.labels, None, N_FOLDS, task.seed + n):
+                forest = learn(seen.take(fold.training))
+                each[fold.test] = _followed(forest, seen.values[fold.test][:, points - 1])
         middle = process_time()
         unseen = tabulate(task.split.test.streams(), procedure.features, procedure.max_silence)
         test = _followed(procedure.classifier.uncalibrated(), unseen.values[:, points - 1])
-        return cls(held_out, test, points, fit + middle - start, process_time() - middle)
+        all_held_out = held_out.reshape(-1, *held_out.shape[2:])
+        return cls(all_held_out, test, points, fit + middle - start, process_time() - middle)
 
 
 def _followed(forest: Classifier, values: Array) -> Array:
@@ -194,7 +200,8 @@ def _triggered(make: Callable[[], Trigger], task: Task, base_at: Callable[[float
         base = base_at(alpha)
         when = base.points / task.split.test.values.shape[1]
         start = process_time()
-        rule = make().fit(base.held_out, task.training[1], when, DecisionCost(alpha, 1.0 - alpha))
+        truth = np.tile(task.training[1], len(base.held_out) // len(task.training[1]))
+        rule = make().fit(base.held_out, truth, when, DecisionCost(alpha, 1.0 - alpha))
         middle = process_time()
         stops = rule.stops(base.test)
         if alpha == MIDDLE:
