@@ -14,7 +14,7 @@ their prices.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import exp, inf, log, nan
@@ -26,7 +26,7 @@ from default_sets import SETS, Division, recorded_pairs
 from figures import Figure, Parts, main, processor, table
 from joblib import Parallel, delayed
 from promise_further import FURTHER
-from promise_settings import ALIKE, APART, CALIBRATED, NINE, NOISY, PLAIN, QUIET, SETTINGS, Nodes, Setting
+from promise_settings import ALIKE, APART, CALIBRATED, NINE, NOISY, PLAIN, QUIET, SETTINGS, Nodes
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import cross_val_predict
 
@@ -189,34 +189,30 @@ def at_the_end(problem: PromiseProblem, streams: StreamSet, said: Array, length:
     return Followed(trajectories, truth, spent, np.array([length]), len(classes))
 
 
-def of_setting(setting: Setting) -> list[Row]:
-    """Return the rows of a simulated setting."""
-    problem, unseen = problem_of_setting(setting)
-    case = {"case": f"{setting.number}", "prices": setting.prices}
-    return [{**case, **row} for row in rows_of(problem, unseen, PROMISES)]
+class Posed(NamedTuple):
+    """A problem, the streams from which tests are drawn, and the promises."""
+
+    problem: PromiseProblem
+    unseen: StreamSet
+    promises: Sequence[Promise]
 
 
-def problem_of_setting(setting: Setting) -> tuple[PromiseProblem, StreamSet]:
-    """Return the problem of a simulated setting, and the streams from which tests are drawn."""
-    problem = replace(setting.problem(PROMISES[0], SEED, NINE), search=SearchSettings())
-    return problem, setting.unseen(SEED, N_UNSEEN)
+def posed(name: str, division: int = SEED) -> Posed:
+    """Pose the problem of a setting, given its number or name, or of one half of a recorded set."""
+    if name.isdigit():
+        setting = SETTINGS[int(name)]
+        problem = replace(setting.problem(PROMISES[0], SEED, NINE), search=SearchSettings())
+        return Posed(problem, setting.unseen(SEED, N_UNSEEN), PROMISES)
+    if name in FURTHER:
+        number, other = [*FURTHER].index(name), FURTHER[name]
+        streams, unseen = (other.streams(n, (number, SEED, i)) for i, n in enumerate((N_STREAMS, N_UNSEEN)))
+        return Posed(by_default(streams, other.prices), unseen, PROMISES)
+    streams, unseen = (half.lasting() for half in RECORDED[name](division))
+    return Posed(by_default(streams), unseen, OF_RECORDED)
 
 
-def of_set(case: tuple[str, int]) -> list[Row]:
-    """Return the rows of a division of a recorded set."""
-    name, seed = case
-    problem, unseen = problem_of_set(name, seed)
-    return [{"case": name, "prices": "flat", **row} for row in rows_of(problem, unseen, OF_RECORDED)]
-
-
-def problem_of_set(name: str, seed: int) -> tuple[PromiseProblem, StreamSet]:
-    """Return the problem of one half of a recorded set, and the other half, from which tests are drawn."""
-    streams, unseen = (half.lasting() for half in RECORDED[name](seed))
-    return problem_of_streams(streams), unseen
-
-
-def problem_of_streams(streams: StreamSet, prices: Mapping[str, float] | None = None) -> PromiseProblem:
-    """Plan for streams as `train_promised` does by default, on one processor."""
+def by_default(streams: StreamSet, prices: Mapping[str, float] | None = None) -> PromiseProblem:
+    """Plan as `train_promised` does by default, on one processor."""
     return replace(
         SETTINGS[0].problem(PROMISES[0], SEED, NINE),
         streams=streams,
@@ -228,13 +224,9 @@ def problem_of_streams(streams: StreamSet, prices: Mapping[str, float] | None = 
     )
 
 
-def of_further(name: str) -> list[Row]:
-    """Return the rows of a further setting."""
-    setting, number = FURTHER[name], [*FURTHER].index(name)
-    streams = setting.streams(N_STREAMS, (number, SEED, 0))
-    unseen = setting.streams(N_UNSEEN, (number, SEED, 1))
-    problem = problem_of_streams(streams, setting.prices)
-    return [{"case": name, "prices": "-", **row} for row in rows_of(problem, unseen, PROMISES)]
+def of_case(name: str, division: int = SEED) -> list[Row]:
+    """Return the rows of a setting, or of a division of a recorded set."""
+    return [{"case": name, **row} for row in rows_of(*posed(name, division))]
 
 
 def worn(seed: int) -> Division:
@@ -250,10 +242,10 @@ def worn(seed: int) -> Division:
     return StreamSet(values, labels, WORN_COLUMNS, 1.0 / 64).split(0.5, seed)
 
 
-def run(work: Callable[[Any], list[Row]], cases: Sequence[Any]) -> list[Row]:
-    """Run all cases."""
+def run(work: Callable[..., list[Row]], cases: Iterable[Sequence[Any]]) -> list[Row]:
+    """Run all cases, given what the work takes."""
     rows: list[Row] = []
-    for found in Parallel(N_JOBS, return_as="generator")(map(delayed(work), cases)):
+    for found in Parallel(N_JOBS, return_as="generator")(delayed(work)(*case) for case in cases):
         rows += found
         say(f"promises, redrawn: {rows[-1]['case']}")
     return rows
@@ -297,28 +289,9 @@ def figures(name: str, rows: Sequence[Row]) -> list[Figure]:
     return found
 
 
-def further() -> list[Figure]:
-    """Return the figures of further settings, and by setting how often ours is certified, and its cost by the others'."""
-    rows = run(of_further, [*FURTHER])
-    return [*figures("further", rows), *(of_each for name in FURTHER for of_each in of_case(name, rows))]
-
-
-def of_case(name: str, rows: Sequence[Row]) -> Iterator[Figure]:
-    """Yield the figures of one of many cases."""
-    of = {
-        way: [row for row in rows if row["case"] == name and row["way"] == way] for way in (OURS, COLUMNS, PREFIX)
-    }
-    shares = {way: f"{np.mean([row['certified'] for row in of[way]]):.3f}" for way in (COLUMNS, PREFIX)}
-    beside = ", ".join(f"{way} {share}" for way, share in shares.items())
-    costs = "; cost " + ", ".join(f"{row['cost']:.3g}" for row in of[OURS])
-    yield Figure(
-        f"{name}: certified, ours", float(np.mean([row["certified"] for row in of[OURS]])), detail=beside + costs
-    )
-
-
 def recorded(name: str) -> list[Figure]:
     """Return the figures of a recorded set, and whether the promise is given as often as with the best fixed prefix."""
-    rows = run(of_set, [(name, seed) for seed in range(SEED, SEED + DIVISIONS.get(name, 1))])
+    rows = run(of_case, [(name, seed) for seed in range(SEED, SEED + DIVISIONS.get(name, 1))])
     ours, theirs = (np.mean([row["certified"] for row in rows if row["way"] == way]) for way in (OURS, PREFIX))
     return [
         *figures(name, rows),
@@ -328,8 +301,23 @@ def recorded(name: str) -> list[Figure]:
 
 def simulated(name: str, nodes: Nodes) -> list[Figure]:
     """Return the figures of the settings of one kind of nodes."""
-    cases = [setting for setting in SETTINGS if setting.nodes == nodes and setting.n_streams == N_STREAMS]
-    return figures(name, run(of_setting, cases))
+    chosen = [setting for setting in SETTINGS if setting.nodes == nodes and setting.n_streams == N_STREAMS]
+    return figures(name, run(of_case, [(f"{setting.number}",) for setting in chosen]))
+
+
+def further() -> list[Figure]:
+    """Return the figures of further settings together, and how often ours is certified in each, beside the others."""
+    rows = run(of_case, [(name,) for name in FURTHER])
+    return figures("further", rows) + [beside([row for row in rows if row["case"] == name]) for name in FURTHER]
+
+
+def beside(rows: Sequence[Row]) -> Figure:
+    """Return how often ours is certified in one of many settings, and the costs of ours, all columns and best prefix."""
+    of = {way: [row for row in rows if row["way"] == way] for way in (OURS, COLUMNS, PREFIX)}
+    shares = {way: float(np.mean([row["certified"] for row in found])) for way, found in of.items()}
+    costs = {way: " ".join(f"{row['cost']:.3g}" for row in found) for way, found in of.items()}
+    told = (f"{way} {shares[way]:.3f}, cost {costs[way]}" for way in of)
+    return Figure(f"{rows[0]['case']}: certified, ours", shares[OURS], detail="; ".join(told))
 
 
 KINDS = {"calibrated": CALIBRATED, "quiet": QUIET, "plain": PLAIN, "alike": ALIKE, "noisy": NOISY, "apart": APART}

@@ -30,6 +30,7 @@ import node_cycles
 import node_sizes
 import numpy as np
 import papers
+import promise_before
 import promise_kept
 import promise_monitored
 import promise_redrawn
@@ -204,6 +205,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "promise_regret": promise_regret.section,
     "promise_kept": promise_kept.section,
     **promise_redrawn.SECTIONS,
+    **promise_before.SECTIONS,
     "promise_training": promise_training.section,
     "promise_monitored": promise_monitored.section,
     "training": training.section,
@@ -223,6 +225,7 @@ NEED_DATA = (
     "selection_sampling",
     *papers.PARTS,
     *promise_redrawn.SECTIONS,
+    *promise_before.SECTIONS,
     "promise_training",
     "promise_monitored",
     "training",

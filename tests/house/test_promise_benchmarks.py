@@ -14,9 +14,16 @@ from streamfs.training.promises import Promise, PromiseError
 from streamfs.training.promises.curve import Curve
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-settings, world, regret, kept, monitored = map(
+settings, further, world, regret, kept, monitored = map(
     import_module,
-    ("promise_settings", "promise_world", "promise_regret", "promise_kept", "promise_monitored"),
+    (
+        "promise_settings",
+        "promise_further",
+        "promise_world",
+        "promise_regret",
+        "promise_kept",
+        "promise_monitored",
+    ),
 )
 
 
@@ -38,6 +45,15 @@ def test_streams_are_drawn_alike_for_a_seed_and_never_among_the_unseen():
     assert_array_equal(setting.recorded(3).values, again.values)
     assert not np.array_equal(other.values, again.values)
     assert not np.array_equal(unseen.values, again.values)
+
+
+def test_further_settings_are_drawn_alike_for_a_seed():
+    for setting in further.FURTHER.values():
+        streams, again, other = (setting.streams(50, (seed,)) for seed in (0, 0, 1))
+        assert streams.columns == setting.columns
+        assert len(streams.classes) == len(setting.shares)
+        assert_array_equal(streams.values, again.values)
+        assert not np.array_equal(streams.values, other.values)
 
 
 def test_nine_features_are_three_of_each_quantity():
