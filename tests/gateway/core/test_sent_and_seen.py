@@ -81,7 +81,7 @@ def test_a_model_with_other_policies_is_followed_without_other_bindings():
 @pytest.mark.parametrize("repeats", ["held", "ignored"])
 def test_how_records_are_divided_makes_no_difference_to_what_is_thinned(repeats):
     models = Models(channels_procedure("x@mean:4", "y@delta:0.5", threshold=0.5))
-    records = raw_messages(values(30))
+    records = [record for record in raw_messages(values(30)) for _ in range(2)]  # each is said again
     whole, effects = take_divided(core_of(models, home(repeats=repeats), reopen_after=2.0), records, [30], models)
     parted, same = take_divided(
         core_of(models, home(repeats=repeats), reopen_after=2.0), records, [1, 3], models, restoring=True
