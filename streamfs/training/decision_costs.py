@@ -18,7 +18,10 @@ from streamfs.training.cross_validation import N_FOLDS
 from streamfs.training.held_out import Followed
 
 LEVELS = np.r_[0.0, np.arange(0.10, 0.96, 0.025), 0.97, 0.98, 0.99, 0.995, 1.0]
-"""Thresholds that are compared."""
+"""Thresholds at the time limit that are compared."""
+
+FALLS = (0.0, 0.25)
+"""By how much the log-odds of thresholds fall while the tick grows by a factor of e: the cheaper is taken."""
 
 LUCK = 4.0
 """Squared standard errors by which a share of right answers may be off: several choices were compared."""
@@ -212,8 +215,7 @@ class _Rule:
             tried = [replace(rule, levels=levels) for levels in compared]
             return min(tried, key=lambda each: costs.mean_of(followed, each.columns(said), time_limit))
         never = costs.of(followed, np.full(len(said), -1), time_limit)
-        level = rule.cheapest_level(followed, said, at_each, never)
-        return replace(rule, levels=np.full(len(given), level))
+        return replace(rule, levels=rule.cheapest_levels(followed, said, at_each, never))
 
     @classmethod
     def chosen_or_at_once(cls, followed: Followed, costs: DecisionCosts, time_limit: int, clock: int) -> "_Rule":
@@ -231,14 +233,23 @@ class _Rule:
         inside = np.arange(confidence.shape[1]) < followed.trajectories.ticks[:, np.newaxis]
         return np.where(inside, self.calibration.of(confidence, counts=counts), -1.0)
 
-    def cheapest_level(self, followed: Followed, said: Array, at_each: Array, never: Array) -> float:
-        """Return the highest of the cheapest levels, by the costs of streams in each column, or never."""
-        tried = LEVELS[::-1]
-        surest = np.maximum.accumulate(np.where(self.points == self.time_limit, said.clip(max=0.0) + 1.0, said), 1)
+    def cheapest_levels(self, followed: Followed, said: Array, at_each: Array, never: Array) -> Array:
+        """Return the highest of the cheapest levels, by the costs of streams in each column, or never.
+
+        Those of all points are alike, or fall (`FALLS`).
+        """
+        tried, compared = LEVELS[::-1], []
         levels = np.where(tried <= self.floor, 0.0, tried)
-        columns = (surest < levels[:, np.newaxis, np.newaxis]).sum(axis=2)
-        costs = np.column_stack([at_each, never])[np.arange(len(said)), columns]
-        return float(tried[cautious_means(followed.by_stream(costs), followed.counts).argmin()])
+        for fall in FALLS:
+            rise = fall * np.log(self.time_limit / self.points)
+            lowered = np.where(said < 0.0, said, _risen(said, -rise))
+            forced = np.where(self.points == self.time_limit, said.clip(max=0.0) + 1.0, lowered)
+            columns = (np.maximum.accumulate(forced, 1) < levels[:, np.newaxis, np.newaxis]).sum(axis=2)
+            costs = np.column_stack([at_each, never])[np.arange(len(said)), columns]
+            means = cautious_means(followed.by_stream(costs), followed.counts)
+            best = means.argmin()
+            compared.append((means[best], np.where(levels[best] > 0.0, _risen(tried[best], rise), tried[best])))
+        return min(compared, key=lambda each: each[0])[1]
 
     def columns(self, said: Array) -> Integers:
         """Return the column in which each stream is decided, -1 for never."""
@@ -331,6 +342,11 @@ def correction(
         mean = np.average(stated, weights=weights)
         low, high = (middle, high) if mean < believed else (low, middle)
     return at((low + high) / 2.0)
+
+
+def _risen(probabilities: npt.ArrayLike, rise: Array) -> Array:
+    """Return probabilities whose log-odds have risen."""
+    return np.asarray(1.0 / (1.0 + np.exp(-_logits(probabilities) - rise)))
 
 
 def _logits(probabilities: npt.ArrayLike) -> Array:

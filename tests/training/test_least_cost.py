@@ -27,6 +27,7 @@ from streamfs.training import least_cost
 from streamfs.training.channel_choice import TOLERANCE, ChoiceCost
 from streamfs.training.cost_aware import _many_features
 from streamfs.training.decision_costs import (
+    FALLS,
     LEVELS,
     LUCK,
     DecisionCosts,
@@ -274,20 +275,23 @@ def test_the_threshold_is_the_highest_of_the_cheapest(seed, delay, limit):
     costs = DecisionCosts(1.0, delay)
     rule = _Rule(Calibration(1.0, 0.0), np.ones(20), found.ticks, limit, is_forced=True, floor=floor)
     at_each, never = costs.at_each(cut, limit), costs.of(cut, np.full(30, -1), limit)
-    mean_costs = []
-    for level in LEVELS:
+    mean_costs = {}
+    for fall, level in product(FALLS, sorted(LEVELS, reverse=True)):
+        odds = [level / max(1.0 - level, 1e-300) * (limit / (tick + 1)) ** fall for tick in range(20)]
+        levels = np.array([1.0 if np.isinf(each) else each / (1.0 + each) for each in odds])
         paid = []
         for stream in range(30):
             sure = [
                 tick
                 for tick in range(ticks[stream])
-                if said[stream, tick] >= level or level <= floor or tick + 1 == limit
+                if said[stream, tick] >= levels[tick] or level <= floor or tick + 1 == limit
             ]
             paid.append(at_each[stream, sure[0]] if sure else never[stream])
-        mean_costs.append(np.mean(paid) + np.std(paid) / np.sqrt(30))
-    level = rule.cheapest_level(cut, said, at_each, never)
-    highest = max(each for each, cost in zip(LEVELS, mean_costs, strict=True) if cost <= min(mean_costs) + 1e-12)
-    assert level == highest
+        mean_costs[fall, level] = np.mean(paid) + np.std(paid) / np.sqrt(30), levels
+    chosen = rule.cheapest_levels(cut, said, at_each, never)
+    least = min(cost for cost, _ in mean_costs.values())
+    highest = next(levels for cost, levels in mean_costs.values() if cost <= least + 1e-12)
+    assert chosen == pytest.approx(highest)
 
 
 def test_ticks_of_a_table_count_as_if_there_were_no_others():
