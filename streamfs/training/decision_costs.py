@@ -151,7 +151,7 @@ def choose_confidence(
         choose = partial(_Rule.chosen_or_at_once, costs=costs, time_limit=time_limit, clock=clock)
     rule = choose(followed)
     columns, said = np.full(len(followed.truth), -1), np.zeros(len(followed.truth))
-    for others, part in _parts(followed.first().truth):
+    for others, part in _parts(followed.truth[: followed.n_streams]):
         rows = followed.rows(part)
         columns[rows], said[rows] = choose(followed.take(others)).decide(followed.take(part))
     if (columns < 0).all():
@@ -238,17 +238,16 @@ class _Rule:
 
         Those of all points are alike, or fall (`FALLS`).
         """
-        tried, compared = LEVELS[::-1], []
-        levels = np.where(tried <= self.floor, 0.0, tried)
+        tried = LEVELS[::-1, np.newaxis]
+        compared: list[tuple[float, Array]] = []
         for fall in FALLS:
-            rise = fall * np.log(self.time_limit / self.points)
-            lowered = np.where(said < 0.0, said, _risen(said, -rise))
-            forced = np.where(self.points == self.time_limit, said.clip(max=0.0) + 1.0, lowered)
-            columns = (np.maximum.accumulate(forced, 1) < levels[:, np.newaxis, np.newaxis]).sum(axis=2)
+            levels = _risen(tried, fall * np.log(self.time_limit / self.points))
+            is_reached = (tried <= self.floor) | (self.points == self.time_limit)
+            sure = said >= np.where(is_reached, 0.0, levels)[:, np.newaxis]
+            columns = np.where(sure.any(axis=2), sure.argmax(axis=2), len(self.points))
             costs = np.column_stack([at_each, never])[np.arange(len(said)), columns]
             means = cautious_means(followed.by_stream(costs), followed.counts)
-            best = means.argmin()
-            compared.append((means[best], np.where(levels[best] > 0.0, _risen(tried[best], rise), tried[best])))
+            compared.append((float(means.min()), levels[means.argmin()]))
         return min(compared, key=lambda each: each[0])[1]
 
     def columns(self, said: Array) -> Integers:
@@ -287,7 +286,7 @@ def _parts(truth: Integers) -> Iterator[tuple[Integers, Integers]]:
 def chance_of(followed: Followed) -> float:
     """Return the share of the commonest class, which is right by chance."""
     counts = followed.counts
-    return float(np.bincount(followed.first().truth + 1, counts).max() / counts.sum())
+    return float(np.bincount(followed.truth[: followed.n_streams] + 1, counts).max() / counts.sum())
 
 
 def believed_share(
@@ -344,9 +343,9 @@ def correction(
     return at((low + high) / 2.0)
 
 
-def _risen(probabilities: npt.ArrayLike, rise: Array) -> Array:
-    """Return probabilities whose log-odds have risen."""
-    return np.asarray(1.0 / (1.0 + np.exp(-_logits(probabilities) - rise)))
+def _risen(probabilities: Array, rise: Array) -> Array:
+    """Return probabilities whose log-odds have risen; 0 and 1 stay what they are."""
+    return probabilities / (probabilities + (1.0 - probabilities) * np.exp(-rise))
 
 
 def _logits(probabilities: npt.ArrayLike) -> Array:

@@ -43,13 +43,13 @@ MOST_SCOUTED = 500
 MOST_TICKS = 64
 """Most ticks at which held-out streams are followed if a confidence is given, denser at the beginning."""
 
-FEWEST_FOLLOWED, MOST_REPETITIONS = 200, 5
-"""How many streams are followed at least: fewer are held out again and again in other folds, so often at most."""
+MOST_FOLLOWED, MOST_REPETITIONS = 200, 5
+"""Few streams are held out again and again in other folds, while no more are followed in all, so often at most."""
 
 
 def repetitions(n_streams: int) -> int:
     """Return how often streams are held out."""
-    return min(MOST_REPETITIONS, max(1, FEWEST_FOLLOWED // n_streams))
+    return min(MOST_REPETITIONS, max(1, MOST_FOLLOWED // n_streams))
 
 
 @dataclass(frozen=True)

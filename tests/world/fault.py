@@ -89,8 +89,7 @@ class Faults:
         return self._longest("lag", time)
 
     def _longest(self, kind, time):
-        spans = self.of(kind)
-        return max((each.value for each in spans if each.begin <= time < each.end), default=0.0) if spans else 0.0
+        return max((each.value for each in self.of(kind) if each.begin <= time < each.end), default=0.0)
 
     def refuses(self, topic, time):
         refused = [REFUSED[int(each.value)] for each in self.of("refuse") if each.begin <= time < each.end]
