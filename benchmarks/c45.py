@@ -19,7 +19,7 @@ feature is undefined. Values are multiplied by 2**20, as J48 treats values less 
 
 import logging
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from math import nan
@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from figures import Figure, Parts, load_peer, main, measure, processor, table, versus
+from figures import Figure, Parts, described, load_peer, main, versus
 
 from sensors_sim.same_source import SameSource
 from streamfs import C45Classifier, StreamSet, tabulate
@@ -131,18 +131,7 @@ PARTS: Parts = {
 }
 
 
-def section() -> str:
-    """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
-    return f"""
-## Training a C4.5 tree, compared with c50py and J48
-
-`benchmarks/c45.py`. {text}
-
-{table(measure(PARTS))}
-
-{processor()}.
-"""
+section = partial(described, "Training a C4.5 tree, compared with c50py and J48", __file__, __doc__, PARTS)
 
 
 if __name__ == "__main__":

@@ -18,12 +18,13 @@ takes about four times as long as reading and writing the bytes; in random order
 lines, of which the benchmark's lower bound waits for as many at once as the core can.
 """
 
+from functools import partial
 from statistics import median
 from time import process_time
 
 import numpy as np
 import numpy.typing as npt
-from figures import N_TURNS, Figure, Parts, main, measure, processor, repeats, seconds, table, versus
+from figures import N_TURNS, Figure, Parts, described, main, repeats, seconds, versus
 from numba import njit
 
 import feature_extractors as fx
@@ -201,18 +202,7 @@ def pauses() -> list[Figure]:
 PARTS: Parts = {"river": river, "length": length, "memory": memory, "pauses": pauses}
 
 
-def section() -> str:
-    """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
-    return f"""
-## The engine compared with River
-
-`benchmarks/engine.py`. {text}
-
-{table(measure(PARTS))}
-
-{processor()}.
-"""
+section = partial(described, "The engine compared with River", __file__, __doc__, PARTS)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,11 @@ a test.
 - ``batch``: samples by rows, in batches of a thousand and of eight
 """
 
+from functools import partial
 from statistics import median
 
 import numpy as np
-from figures import N_TURNS, Figure, Parts, main, measure, processor, repeats, seconds, table, versus
+from figures import N_TURNS, Figure, Parts, described, main, repeats, seconds, versus
 
 import feature_extractors as fx
 from streamfs import Costs, Engine, Procedure
@@ -163,18 +164,7 @@ def per_tree() -> Figure:
 PARTS: Parts = {"push": push, "batch": batch}
 
 
-def section() -> str:
-    """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
-    return f"""
-## A forest in the engine
-
-`benchmarks/engine_forest.py`. {text}
-
-{table(measure(PARTS))}
-
-{processor()}.
-"""
+section = partial(described, "A forest in the engine", __file__, __doc__, PARTS)
 
 
 if __name__ == "__main__":

@@ -126,6 +126,26 @@ def measure(parts: Parts, asked: Sequence[str] = ()) -> list[Figure]:
     return figures
 
 
+def explained(doc: str | None) -> str:
+    """Return what the help of a benchmark explains below its usage."""
+    return (doc or "").partition("[PART ...]\n")[2].strip()
+
+
+def described(title: str, script: str, doc: str | None, parts: Parts, about: Callable[[], str] = processor) -> str:
+    """Measure the parts of a benchmark as a section of the results: its title, what its help explains, and a table."""
+    head = f"## {title}", f"`benchmarks/{Path(script).name}`. {explained(doc)}"
+    return "\n" + "\n\n".join((*head, table(measure(parts)), f"{about()}.")) + "\n"
+
+
+def each_described(title: str, script: str, doc: str | None, parts: Parts) -> dict[str, Callable[[], str]]:
+    """Return a section of the results for each part of a benchmark whose parts take long."""
+    stem = Path(script).stem
+    return {
+        f"{stem}_{name}": partial(described, f"{title}: {name}", f"{stem}.py {name}", doc, {name: part})
+        for name, part in parts.items()
+    }
+
+
 def main(doc: str, parts: Parts, about: Callable[[], str] = processor) -> None:
     """Measure the parts named on the command line, and print a table."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)

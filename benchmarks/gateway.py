@@ -25,13 +25,14 @@ of service 1. CPU is that of the subscriber's whole process, all threads. States
 
 import subprocess
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.metadata import version
 from statistics import median
 
 import gateway_decisions
 import gateway_start
 import numpy as np
-from figures import N_TURNS, Figure, Parts, main, measure, processor, table
+from figures import N_TURNS, Figure, Parts, described, main, processor
 from gateway_runs import N_NODES, Run, Way, expect, find_mosquitto, run, started
 
 from streamfs.cli.console import say
@@ -183,18 +184,7 @@ def about() -> str:
     return f"{processor()}; {packages}; {said.partition(chr(10))[0]}"
 
 
-def section() -> str:
-    """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
-    return f"""
-## The gateway compared with bare paho
-
-`benchmarks/gateway.py`. {text}
-
-{table(measure(PARTS))}
-
-{about()}.
-"""
+section = partial(described, "The gateway compared with bare paho", __file__, __doc__, PARTS, about=about)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ tests check.
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from statistics import median
@@ -23,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from engine import Ours
-from figures import Figure, Parts, main, measure, processor, table
+from figures import Figure, Parts, described, main
 
 from feature_extractors._compiled import in_c
 from streamfs.classifiers._extra_trees import WeightedRows, grow
@@ -157,18 +158,7 @@ def relief() -> list[Figure]:
 PARTS: Parts = {"engine": engine, "joiner": joiner, "trees": trees, "relief": relief}
 
 
-def section() -> str:
-    """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
-    return f"""
-## Kernels in C compared with numba's
-
-`benchmarks/kernels.py`. {text}
-
-{table(measure(PARTS))}
-
-{processor()}.
-"""
+section = partial(described, "Kernels in C compared with numba's", __file__, __doc__, PARTS)
 
 
 if __name__ == "__main__":

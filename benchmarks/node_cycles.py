@@ -17,13 +17,14 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from figures import Figure, Parts, main, measure, processor, table
+from figures import Figure, Parts, described, main
 from node_sizes import ZIG, frames_of, models, whole
 from scipy.optimize import nnls
 
@@ -293,18 +294,7 @@ def cycles() -> list[Figure]:
 PARTS: Parts = {"cycles": cycles}
 
 
-def section() -> str:
-    """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
-    return f"""
-## Cycles of exported models, estimated
-
-`benchmarks/node_cycles.py`. {text}
-
-{table(measure(PARTS))}
-
-{processor()}.
-"""
+section = partial(described, "Cycles of exported models, estimated", __file__, __doc__, PARTS)
 
 
 if __name__ == "__main__":

@@ -15,13 +15,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from struct import iter_unpack, unpack_from
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
-from figures import Figure, Parts, main, measure, processor, table
+from figures import Figure, Parts, described, main
 
 ROOT = Path(__file__).parents[1]
 sys.path[1:1] = [str(ROOT), str(ROOT / "tests")]
@@ -222,18 +223,7 @@ def frames_of(processor: str, precision: Precision) -> dict[str, int]:
 PARTS: Parts = {"sizes": sizes}
 
 
-def section() -> str:
-    """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
-    return f"""
-## Sizes of exported models, estimated
-
-`benchmarks/node_sizes.py`. {text}
-
-{table(measure(PARTS))}
-
-{processor()}.
-"""
+section = partial(described, "Sizes of exported models, estimated", __file__, __doc__, PARTS)
 
 
 if __name__ == "__main__":

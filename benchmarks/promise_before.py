@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from figures import Figure, Parts, main, processor, table
+from figures import Figure, Parts, each_described, main
 from promise_redrawn import DIVISIONS, N_STREAMS, OFTEN, RECORDED, SEED, Row, frozen, posed, redrawn, run
 from promise_settings import SETTINGS
 
@@ -138,13 +138,7 @@ def of_case(both: Sequence[tuple[Row, Row]]) -> Figure:
 PARTS: Parts = {name: partial(compared, name) for name in COMPARED}
 
 
-def section(name: str) -> str:
-    """The figures of a part as a section of the results."""
-    head = f"## Promises beside an earlier search: {name}", f"`benchmarks/promise_before.py {name}`."
-    return "\n\n".join((*head, __doc__.split("\n\n")[2], table(PARTS[name]()), processor()))
-
-
-SECTIONS = {f"promise_before_{name}": partial(section, name) for name in PARTS}
+SECTIONS = each_described("Promises beside an earlier search", __file__, __doc__, PARTS)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from figures import Figure, Parts, main, processor, table
+from figures import Figure, Parts, explained, main, processor, table
 from joblib import Parallel, delayed
 from promise_settings import ALIKE, APART, CALIBRATED, FIVE, N_UNSEEN, NOISY, PLAIN, QUIET, Nodes, Setting
 from scipy.special import betaincinv
@@ -251,7 +251,7 @@ PARTS: Parts = {"kept": lambda: figures(measured())}
 
 def section() -> str:
     """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
+    text = explained(__doc__)
     rows = measured()
     seeds = len({row["seed"] for row in rows})
     return f"""

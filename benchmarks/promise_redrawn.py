@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 from default_sets import SETS, Division, recorded_pairs
-from figures import Figure, Parts, main, processor, table
+from figures import Figure, Parts, each_described, main
 from joblib import Parallel, delayed
 from promise_further import FURTHER
 from promise_settings import ALIKE, APART, CALIBRATED, NINE, NOISY, PLAIN, QUIET, SETTINGS, Nodes
@@ -329,14 +329,7 @@ PARTS: Parts = {
 }
 
 
-def section(name: str) -> str:
-    """The figures of a part as a section of the results."""
-    head = f"## Promises, with the test drawn anew: {name}", f"`benchmarks/promise_redrawn.py {name}`."
-    return "\n\n".join((*head, __doc__.split("\n\n")[2], table(PARTS[name]()), processor()))
-
-
-SECTIONS = {f"promise_redrawn_{name}": partial(section, name) for name in PARTS}
-"""Each part is one of the results, since all of them take long."""
+SECTIONS = each_described("Promises, with the test drawn anew", __file__, __doc__, PARTS)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from math import ceil, inf, isnan, nan
 from pathlib import Path
 
 import numpy as np
-from figures import Figure, Parts, main, processor, table
+from figures import Figure, Parts, explained, main, processor, table
 from joblib import Parallel, delayed
 from promise_settings import N_UNSEEN, SETTINGS, Setting
 from promise_world import EXHAUSTIVE, FLOATING, HINDSIGHT, N_HINDSIGHT, Row, World
@@ -138,7 +138,7 @@ PARTS: Parts = {"regret": lambda: figures(measured())}
 
 def section() -> str:
     """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
+    text = explained(__doc__)
     rows = measured()
     return f"""
 ## Promises: what the search costs

@@ -35,7 +35,18 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from figures import N_TURNS, Figure, Parts, load_peer, main, measure, processor, repeats, seconds, table, versus
+from figures import (
+    N_TURNS,
+    Figure,
+    Parts,
+    described,
+    load_peer,
+    main,
+    processor,
+    repeats,
+    seconds,
+    versus,
+)
 from numba import get_num_threads, njit, set_num_threads
 from numpy.testing import assert_allclose
 
@@ -349,18 +360,9 @@ def about() -> str:
     return f"{processor()}; {packages}"
 
 
-def section() -> str:
-    """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
-    return f"""
-## Relief compared with skrebate and fast-select
-
-`benchmarks/relief.py`. {text}
-
-{table(measure(PARTS))}
-
-{about()}.
-"""
+section = partial(
+    described, "Relief compared with skrebate and fast-select", __file__, __doc__, PARTS, about=about
+)
 
 
 if __name__ == "__main__":

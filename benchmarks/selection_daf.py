@@ -11,10 +11,11 @@ neighbours in five folds. The set is read from the folder that ``STREAMFS_DATA``
 """
 
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter, process_time
 from typing import Any
 
-from figures import Figure, Parts, main, measure, processor, seconds, table
+from figures import Figure, Parts, described, main, seconds
 
 from feature_extractors.base import Array
 from streamfs.classifiers.neighbours import NeighborsClassifier
@@ -91,18 +92,7 @@ def workers() -> list[Figure]:
 PARTS: Parts = {"overhead": overhead, "nothing": nothing, "workers": workers}
 
 
-def section() -> str:
-    """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
-    return f"""
-## Dependency-aware ranking at the speed of its criterion
-
-`benchmarks/selection_daf.py`. {text}
-
-{table(measure(PARTS))}
-
-{processor()}.
-"""
+section = partial(described, "Dependency-aware ranking at the speed of its criterion", __file__, __doc__, PARTS)
 
 
 if __name__ == "__main__":

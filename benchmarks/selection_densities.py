@@ -13,10 +13,11 @@ timed, and must agree to 1e-9.
 """
 
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 
 import numpy as np
-from figures import Figure, Parts, main, measure, processor, table, versus
+from figures import Figure, Parts, described, main, processor, versus
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.neighbors import KernelDensity
@@ -103,18 +104,9 @@ def about() -> str:
     return f"{processor()}; {packages}"
 
 
-def section() -> str:
-    """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
-    return f"""
-## Kernel densities compared with scikit-learn and scipy
-
-`benchmarks/selection_densities.py`. {text}
-
-{table(measure(PARTS))}
-
-{about()}.
-"""
+section = partial(
+    described, "Kernel densities compared with scikit-learn and scipy", __file__, __doc__, PARTS, about=about
+)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from figures import Figure, Parts, main, measure, processor, repeats, seconds, table, versus
+from figures import Figure, Parts, described, main, processor, repeats, seconds, versus
 
 from streamfs.data.streams import Integers
 from streamfs.selection import Finco, LasVegasFilter, inconsistency
@@ -137,18 +137,9 @@ def about() -> str:
     return f"{processor()}; {', '.join(f'{name} {version(name)}' for name in ('numpy', 'numba'))}"
 
 
-def section() -> str:
-    """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
-    return f"""
-## The filters by inconsistency compared with numpy
-
-`benchmarks/selection_filters.py`. {text}
-
-{table(measure(PARTS))}
-
-{about()}.
-"""
+section = partial(
+    described, "The filters by inconsistency compared with numpy", __file__, __doc__, PARTS, about=about
+)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from runpy import run_path
 from typing import Any
 
 import numpy as np
-from figures import Figure, Parts, main, measure, processor, repeats, seconds, table, versus
+from figures import Figure, Parts, explained, main, measure, processor, repeats, seconds, table, versus
 
 from feature_extractors.base import Array
 from streamfs.errors import DataError
@@ -198,7 +198,7 @@ def about() -> str:
 
 def section() -> str:
     """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
+    text = explained(__doc__)
     return f"""
 ## Active sampling of feature values
 

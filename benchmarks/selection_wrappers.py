@@ -14,11 +14,12 @@ that ``STREAMFS_DATA`` names.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from figures import Figure, Parts, load_peer, main, measure, processor, table, versus
+from figures import Figure, Parts, described, load_peer, main, processor, versus
 from sklearn.neighbors import KNeighborsClassifier
 
 from feature_extractors.base import Array
@@ -93,18 +94,14 @@ def about() -> str:
     return f"{processor()}; {packages}"
 
 
-def section() -> str:
-    """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
-    return f"""
-## Forward selection around nearest neighbours compared with mlxtend
-
-`benchmarks/selection_wrappers.py`. {text}
-
-{table(measure(PARTS))}
-
-{about()}.
-"""
+section = partial(
+    described,
+    "Forward selection around nearest neighbours compared with mlxtend",
+    __file__,
+    __doc__,
+    PARTS,
+    about=about,
+)
 
 
 if __name__ == "__main__":

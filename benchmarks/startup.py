@@ -21,11 +21,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from figures import N_TURNS, Figure, Parts, main, measure, processor, table
+from figures import N_TURNS, Figure, Parts, described, main
 from gateway_runs import Broker, Way, scratch, undecided, write_config
 from startup_gateway import begins
 
@@ -115,18 +116,7 @@ def commands() -> list[Figure]:
 PARTS: Parts = {"help": help_texts, "imports": imports, "commands": commands, "gateway": begins}
 
 
-def section() -> str:
-    """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
-    return f"""
-## How soon each command starts
-
-`benchmarks/startup.py`. {text}
-
-{table(measure(PARTS))}
-
-{processor()}.
-"""
+section = partial(described, "How soon each command starts", __file__, __doc__, PARTS)
 
 
 if __name__ == "__main__":

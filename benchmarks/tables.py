@@ -15,10 +15,11 @@ features. They process some of the streams, and alternate with ours.
 """
 
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 
 import numpy as np
-from figures import Figure, Parts, load_peer, main, measure, processor, table, versus
+from figures import Figure, Parts, described, load_peer, main, processor, versus
 
 import feature_extractors as fx
 from feature_extractors.base import Array
@@ -146,18 +147,9 @@ def about() -> str:
     return f"{processor()}; {packages}"
 
 
-def section() -> str:
-    """The figures as a section of the results."""
-    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
-    return f"""
-## A table of features compared with naive numpy and tsfresh
-
-`benchmarks/tables.py`. {text}
-
-{table(measure(PARTS))}
-
-{about()}.
-"""
+section = partial(
+    described, "A table of features compared with naive numpy and tsfresh", __file__, __doc__, PARTS, about=about
+)
 
 
 if __name__ == "__main__":
