@@ -137,12 +137,21 @@ class PointFacts(_Measured):
     searched_on: int
 
 
+class WaitingFacts(TypedDict):
+    """The cost of an error from which it pays to wait until a tick, and what share is right there."""
+
+    error_cost: float
+    tick: int
+    right: float
+
+
 class HeldOutFacts(TypedDict):
     """The field ``held_out`` of a model file: decisions on held-out streams, those that end in ``_of`` by class.
 
     Means of the confidence that was stated, of the ticks and of what was sent are of the labelled streams. `asked`
     is the confidence as the classifier states it, before its calibration, at which they were decided. `stopping`
-    is the rule of the procedure.
+    is the rule of the procedure. `waiting` is there if labels are no better than guesses, because it costs
+    more to wait.
     """
 
     streams: int
@@ -153,6 +162,7 @@ class HeldOutFacts(TypedDict):
     sent: float
     asked: NotRequired[float]
     stopping: NotRequired[StoppingFacts]
+    waiting: NotRequired[WaitingFacts]
     streams_of: dict[str, float]
     labelled_of: dict[str, float]
     right_of: dict[str, float]

@@ -18,6 +18,7 @@ from streamfs.procedure.card_schema import (
     certified_rule,
 )
 from streamfs.procedure.card_words import UNKNOWN, code, joules, life, listed, number, percent, table, time
+from streamfs.procedure.guesses import guess_as_good
 from streamfs.procedure.stopping import read_rule
 
 NO_PROMISE = (
@@ -30,6 +31,7 @@ MEANING = f"""\
 - **It is no guarantee elsewhere**: in other rooms, at other sites, with other sensors, in another season.
 - **It is no guarantee for pairs that share nodes**, since such pairs are not independent.
 {TOGETHER}"""
+AT_LEAST = "as soon as one of them has a confidence of at least"
 ONE_POINT = "- It is no guarantee for the best of many points that were measured on the same streams."
 
 
@@ -52,9 +54,12 @@ def _decision(facts: Facts) -> Iterable[str]:
 def when(facts: Facts) -> str:
     """Describe the stopping rule: when a stream is decided."""
     stopping, said = facts["stopping"], _said(_threshold(facts), facts, 4)
-    if stopping is None or read_rule(stopping).thresholds() is not None:
-        return f"as soon as one of them has a confidence of at least {said}"
-    return f"by the stopping rule {said}"
+    if stopping is None:
+        return f"{AT_LEAST} {said}"
+    thresholds = read_rule(stopping).thresholds()
+    if thresholds is None:
+        return f"by the stopping rule {said}"
+    return f"{AT_LEAST} {said}" if thresholds.levels[0] > 0 else said
 
 
 def _threshold(facts: Facts | TrafficFacts) -> float | StoppingFacts:
@@ -124,6 +129,9 @@ def _held_out(held_out: HeldOutFacts, unit: str | None) -> Iterable[str]:
         f"confidence of {percent(held_out['stated'])} on average, after {held_out['ticks']:.1f} ticks and {sent}. "
         "New streams like these do about as well; it is no guarantee."
     )
+    guess = guess_as_good(held_out)
+    if guess is not None:
+        yield f"**Always guessing {code(guess.label)} is right of {percent(guess.share)}: that is about as good.**"
     yield table(
         ("class", "streams", "labelled", "rightly"),
         [

@@ -107,6 +107,21 @@ class StoppingRule(ABC):
 _MOST_TICKS = 3  # from which the same threshold holds, and which are listed
 
 
+WAITING = "1 at the others"
+
+
+def _at_tick(tick: int, level: float, time_limit: int) -> str:
+    """Return a threshold from some tick on in words."""
+    if level > 0:
+        return f"{level:.3g} from tick {tick}"
+    return f"{'at' if tick == time_limit else 'from'} tick {tick} in any case"
+
+
+def _comes_often(ticks: Sequence[int]) -> bool:
+    """Return whether ticks stand in too many places to be listed."""
+    return sum(after - before > 1 for before, after in pairwise(ticks)) >= _MOST_TICKS
+
+
 @dataclass(frozen=True)
 class TickThresholds(StoppingRule):
     """Confidence thresholds that depend on the tick.
@@ -212,47 +227,52 @@ class TickThresholds(StoppingRule):
         return said if self.gives_up else {name: value for name, value in said.items() if name != "floors"}
 
     def text(self, time_limit: int) -> str:
-        """Return the thresholds in words; what comes and goes too often is counted, and not listed."""
-        if self._falls():
-            first, last = self.levels[0], self.levels[-1]
-            said = f"{first:.3g} from tick {self.ticks[0]}, falling to {last:.3g} from tick {self.ticks[-1]}"
-            later = [(tick, floor) for tick, floor in zip(self.ticks, self.floors, strict=True) if floor]
-            return said + (f", given up below {later[0][1]:.3g} from tick {later[0][0]}" if later else "")
-        many = self._many_ticks(time_limit)
-        hidden = {*many, 1.0} if many else set()
-        levels = [
-            f"{f'{level:.3g}' if level else 'in any case'} at {len(ticks)} ticks from {ticks[0]} to {ticks[-1]}"
-            for level, ticks in many.items()
-        ]
-        levels += ["1 at the others"] if many and 1.0 in self.levels else []
-        levels += [
-            f"{level:.3g} from tick {tick}"
-            if level > 0
-            else f"{'at' if tick == time_limit else 'from'} tick {tick} in any case"
-            for tick, level, before in zip(self.ticks, self.levels, (None, *self.levels), strict=False)
-            if level not in hidden and (level != before or not self.gives_up)
-        ]
+        """Return the thresholds in words; what falls in many steps, or comes and goes too often, is not listed."""
         floors = [
             f"given up below {floor:.3g} from tick {tick}"
             for tick, floor, before in zip(self.ticks, self.floors, (0.0, *self.floors), strict=False)
             if floor != before
         ]
-        return ", ".join([*levels, *floors])
+        falling = self._falling(time_limit)
+        return ", ".join([*falling, *floors[:1]] if falling else [*self._listed(time_limit), *floors])
 
-    def _falls(self) -> bool:
-        """Return whether thresholds fall in many steps."""
-        steps = [*pairwise(self.levels)]
-        return len({*self.levels}) > _MOST_TICKS and self.levels[-1] > 0 and all(a >= b for a, b in steps)
-
-    def _many_ticks(self, time_limit: int) -> dict[float, list[int]]:
-        """Return the ticks of thresholds that come and go too often to be listed."""
-        ends = [*(tick - 1 for tick in self.ticks[1:]), time_limit]
-        spans = dict[float, list[range]]()
-        for level, first, last in zip(self.levels, self.ticks, ends, strict=True):
-            spans.setdefault(level, []).append(range(first, last + 1))
-        return {
-            level: [*chain(*found)] for level, found in spans.items() if level < 1 and len(found) > _MOST_TICKS
+    def _listed(self, time_limit: int) -> list[str]:
+        """Return the thresholds in words; what comes and goes too often is counted."""
+        many = {
+            level: ticks for level, ticks in self._held_at(time_limit).items() if level < 1 and _comes_often(ticks)
         }
+        hidden = {*many, 1.0} if many else set()
+        counted = [
+            f"{f'{level:.3g}' if level else 'in any case'} at {len(ticks)} ticks from {ticks[0]} to {ticks[-1]}"
+            for level, ticks in many.items()
+        ]
+        counted += [WAITING] if many and 1.0 in self.levels else []
+        return counted + [
+            _at_tick(tick, level, time_limit)
+            for tick, level, before in zip(self.ticks, self.levels, (None, *self.levels), strict=False)
+            if level not in hidden and (level != before or not self.gives_up)
+        ]
+
+    def _falling(self, time_limit: int) -> list[str]:
+        """Return thresholds that fall in many steps in words; nothing of others."""
+        steps = [(tick, level) for tick, level in zip(self.ticks, self.levels, strict=True) if 0 < level < 1]
+        levels = [level for _, level in steps]
+        if len({*levels}) <= _MOST_TICKS or levels != sorted(levels, reverse=True) or 0.0 in self.levels[:-1]:
+            return []
+        last = [_at_tick(self.ticks[-1], 0.0, time_limit)] if self.levels[-1] == 0.0 else []
+        if 1.0 not in self.levels:
+            (first, high), (least, low) = steps[0], steps[-1]
+            return [f"{high:.3g} from tick {first}", f"falling to {low:.3g} from tick {least}", *last]
+        ticks = sorted(chain(*(found for level, found in self._held_at(time_limit).items() if level in levels)))
+        where = f"at {len(ticks)} ticks from {ticks[0]} to {ticks[-1]}"
+        return [f"{levels[0]:.3g} falling to {levels[-1]:.3g} {where}", WAITING, *last]
+
+    def _held_at(self, time_limit: int) -> dict[float, list[int]]:
+        """Return the ticks at which each threshold holds."""
+        ends, held = [*(tick - 1 for tick in self.ticks[1:]), time_limit], dict[float, list[int]]()
+        for level, first, last in zip(self.levels, self.ticks, ends, strict=True):
+            held.setdefault(level, []).extend(range(first, last + 1))
+        return held
 
     def _at(self, ticks: Integers, first: float, shares: tuple[float, ...]) -> Array:
         """Return the shares that hold at ticks, and `first` before the first."""

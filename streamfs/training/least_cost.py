@@ -17,6 +17,7 @@ from streamfs.data.feature_table import FeatureTable, episode_lengths, require_e
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
+from streamfs.procedure.guesses import guess_as_good
 from streamfs.procedure.kin import Kin
 from streamfs.procedure.procedure import Procedure
 from streamfs.relief import position_grid
@@ -36,6 +37,7 @@ from streamfs.training.learners import (
 )
 from streamfs.training.models import TrainingModel
 from streamfs.training.unlabelled import require_labels
+from streamfs.training.waiting import worth_waiting
 
 MOST_SCOUTED = 500
 """Most streams on which choices of channels are compared."""
@@ -112,7 +114,8 @@ class LeastCost:
             thresholds if self.confidence is None else None,
         )
         seen = decided(procedure, fitted.table, fitted.followed, *fitted.chosen.served)
-        shown = with_held_out(procedure, fitted.held_out, seen, fitted.followed, Kin.of(streams))
+        facts = self._with_advice(fitted, limit)
+        shown = with_held_out(procedure, facts, seen, fitted.followed, Kin.of(streams))
         return with_card(shown, streams, pricing)
 
     def _points(self, n_ticks: int) -> Integers:
@@ -181,6 +184,15 @@ class LeastCost:
             require_labels("the classifier gives no stream", self.confidence, own)
         said = followed.first().calibrated(chosen.calibration, followed.n_classes)
         return FittedConfidence(calibrated, table, said, chosen)
+
+    def _with_advice(self, fitted: FittedConfidence, limit: int) -> dict[str, Any]:
+        """Return what held-out streams gave, and if that is no better than guesses, when it would pay to wait."""
+        facts = fitted.held_out
+        guess = guess_as_good(facts)
+        if guess is None or self.confidence is not None:
+            return facts
+        found = worth_waiting(fitted.followed, fitted.chosen.columns, self.costs, limit, guess.share)
+        return facts if found is None else {**facts, "waiting": found._asdict()}
 
     def _require_labels(self, chosen: Confident) -> None:
         """Raise a TrainingError if no held-out stream is given a label."""

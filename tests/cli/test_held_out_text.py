@@ -29,6 +29,23 @@ def test_labels_that_are_right_less_often_than_stated_are_warned_of(right, state
     assert [text.partition(":")[0] for text in warnings] == ([expected] if expected else [])
 
 
+@pytest.mark.parametrize(
+    ("waiting", "advice"),
+    [
+        (None, ": record more streams, or offer other features"),
+        ({"error_cost": 2.6, "tick": 36, "right": 0.775}, "try --error-cost 2.6, as 0.775 are right at tick 36"),
+    ],
+)
+def test_labels_no_better_than_guesses_are_warned_of_with_what_to_do(waiting, advice):
+    held_out = facts(22, 0.5) | ({} if waiting is None else {"waiting": waiting})
+    (warning,) = held_out_warnings(held_out, None)
+    assert (
+        "0.550 of the labels of held-out streams are right, and always guessing calm is about as good" in warning
+    )
+    assert advice in warning
+    assert held_out_warnings(facts(24, 0.6), None) == []
+
+
 def test_a_tree_that_is_surer_than_right_is_warned_of():
     rng = np.random.default_rng(1)
     labels = np.arange(320) % 2

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from streamfs.procedure.guesses import Guess, guess_as_good
+
 SHORT = 0.03
 """A share of right labels that is by this much less than is stated, or than a given confidence, is warned of."""
 
@@ -21,6 +23,22 @@ def held_out_text(facts: Mapping[str, Any], unit: str) -> str:
     )
 
 
+def _of_guesses(facts: Mapping[str, Any], guess: Guess) -> str:
+    """Return what to do about labels that are no better than guesses."""
+    share = facts["right"] / facts["labelled"]
+    said = (
+        f"{share:.3f} of the labels of held-out streams are right, and always guessing "
+        f"{guess.label} is about as good, {guess.share:.3f}"
+    )
+    waiting = facts.get("waiting")
+    if waiting is None:
+        return f"{said}: record more streams, or offer other features"
+    return (
+        f"{said}: at these costs it does not pay to wait; try --error-cost {waiting['error_cost']:.2g}, as "
+        f"{waiting['right']:.3f} are right at tick {waiting['tick']}, or --promise with the accuracy that you need"
+    )
+
+
 def held_out_warnings(facts: Mapping[str, Any], confidence: float | None) -> list[str]:
     """Return what to know before the model is used: labels that are wrong more often than is stated or asked."""
     labelled = facts["labelled"]
@@ -32,6 +50,9 @@ def held_out_warnings(facts: Mapping[str, Any], confidence: float | None) -> lis
             f"only {share:.3f} of the labels of held-out streams are right, {wanted}: record more streams, offer "
             "other features, or ask for an accuracy with --promise"
         )
+    guess = guess_as_good(facts)
+    if guess is not None:
+        return [*warnings, _of_guesses(facts, guess)]
     for name, n_streams in facts["streams_of"].items():
         if facts["right_of"][name] < 0.5 * n_streams:
             warnings.append(
