@@ -267,16 +267,17 @@ def figures(name: str, rows: Sequence[Row]) -> list[Figure]:
     broken = [1.0 - row["kept"] for row in of[OURS] if row["certified"]]
     found.append(Figure(f"{name}: certified and not kept, ours", float(np.mean(broken or [0.0])), 0.05))
     for way in WAYS[1:]:
-        both = zip(of[OURS], of[way], strict=True)
-        ratios = [
-            a["cost"] / b["cost"] for a, b in both if min(a["certified"], b["certified"]) >= OFTEN and b["cost"]
+        both = [
+            (ours["cost"], other["cost"])
+            for ours, other in zip(of[OURS], of[way], strict=True)
+            if min(ours["certified"], other["certified"]) >= OFTEN
         ]
+        ratios = [ours / other for ours, other in both if ours and other]
         if ratios:
-            mean, where = (
-                exp(float(np.mean([log(ratio) for ratio in ratios]))),
-                f"{min(ratios):.2f} to {max(ratios):.2f}",
-            )
-            found.append(Figure(f"{name}: cost, ours : {way}", mean, detail=f"{len(ratios)} promises, {where}"))
+            mean = exp(float(np.mean([log(ratio) for ratio in ratios])))
+            where = f"{len(ratios)} promises, {min(ratios):.2f} to {max(ratios):.2f}"
+            free = f"; in {len(both) - len(ratios)} one costs nothing" if len(ratios) < len(both) else ""
+            found.append(Figure(f"{name}: cost, ours : {way}", mean, detail=where + free))
     told = [row["chance"] - row["certified"] for row in of[OURS]]
     found.append(
         Figure(
