@@ -48,7 +48,7 @@ class Program:
                 reader = next(feature for feature in self.features if column in feature.columns)
                 raise ValueError(f"{reader.name} reads column {column!r}, expected one of {list(where)}")
         sizes = [len(self.features), *(feature.state_size for feature in self.features)]
-        states = np.cumsum(sizes, dtype=np.int64)
+        states = np.array(sizes, dtype=np.int64).cumsum()
         params = [list(feature.params.values()) for feature in self.features]
         self.state_size = int(states[-1])
         self.table = np.zeros(len(self.features), dtype=ENTRY)
@@ -217,5 +217,5 @@ def _require(state: Array, rows: Integers) -> None:
 def _starts(counts: npt.ArrayLike) -> Integers:
     """Return the start of each run of a flat list."""
     lengths: Integers = np.asarray(counts, dtype=np.int64)
-    starts: Integers = np.cumsum(lengths) - lengths
+    starts: Integers = lengths.cumsum() - lengths
     return starts

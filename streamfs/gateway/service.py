@@ -10,6 +10,7 @@ from threading import Event
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
+from streamfs.base.counters import summed
 from streamfs.gateway.commit_cycle import CommitCycle
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import Core
@@ -187,8 +188,6 @@ class Gateway:
         self._pass_at = monotonic() + self._rest  # ... of its next record, at the earliest
         self._notes = LogNotes()
         self._left_out = LeftOutNotes(self._core.left_out())
-        self._statistics = self._new_statistics()
-        self._statistics_due = 0.0
         self._clock_warnings: list[str] = []
         self._of_data = DataWarnings(self._suggest)
         self._data_warnings: list[str] = []
@@ -200,6 +199,8 @@ class Gateway:
         if not is_new:
             self._publish_control()
         self._n_first = self._cycle.n_publications
+        self._statistics = self._new_statistics()
+        self._statistics_due = self.turned + _STATISTICS
 
     @property
     def core(self) -> Core:
@@ -524,9 +525,8 @@ class Gateway:
         return f'a source with device = "{name}" may read it' if name else "no source has such a topic"
 
     def _all_counters(self) -> Counter[str]:
-        counters = self._core.counters
-        counters.update(self._counters)
-        for part in (
+        parts = (
+            self._core,
             self._transport,
             self._store,
             self._cycle,
@@ -535,9 +535,8 @@ class Gateway:
             self._redeliveries,
             self._foreign,
             self._model_file,
-        ):
-            counters.update(part.counters)
-        return counters
+        )
+        return summed((self._counters, *(part.counters for part in parts)))
 
     def _new_statistics(self) -> Statistics:
         roster = self._core.roster

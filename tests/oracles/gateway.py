@@ -57,6 +57,7 @@ class NaiveGateway:
             {},
             {},
         )  # by stream: arrival of the first reading, the first tick not yet emitted
+        self.clocks = {}  # by node, and the number of what was heard of it
         self.silence = -np.inf
         self.episodes = dict.fromkeys(sources, 1)
         self.samples = {stream: [] for stream in sources}
@@ -159,9 +160,17 @@ class NaiveGateway:
         return clock.newest + max(0.0, self.silence - clock.live - patience) if clock.n_messages else -np.inf
 
     def clock(self, node):
+        """The clock of a node after all that was heard of it, which is only ever more."""
+        heard = self.heard.get(node, [])
+        key = node, len(heard)
+        if key not in self.clocks:
+            self.clocks[key] = self.clock_after(heard)
+        return self.clocks[key]
+
+    def clock_after(self, heard):
         newest = live = lowest = level = level_at = -np.inf
         is_known, spread, n_messages, delays = False, 0.0, 0, []  # lowest delay of each message
-        for stamp, arrival, silence in self.heard.get(node, []):
+        for stamp, arrival, silence in heard:
             if stamp is None:  # another run
                 live, is_known = arrival - max(0.0, silence - live), False
             elif stamp > newest:

@@ -114,8 +114,7 @@ class Disk:
         self._shared.unlink(missing_ok=True)
         if power_failed:
             self._lose_database()
-            self._lose_entries()
-            for inode, folder in folders_in(self.root).items():
+            for inode, folder in self._lose_entries().items():
                 for name, own in self._entries[inode].items():
                     self._lose_content(folder / name, own)
         self._journal_before = None
@@ -147,8 +146,12 @@ class Disk:
         self._honest_database = None
 
     def _lose_entries(self):
-        """Let what was done to folders since they were synced be undone, or not: each file as a whole."""
-        folders = folders_in(self.root) | folders_in(self._spool)
+        """Let what was done to folders since they were synced be undone, or not: each file as a whole.
+
+        Return the folders below the root.
+        """
+        below = folders_in(self.root)
+        folders = below | folders_in(self._spool)
         durable = by_inode({folder: self._entries.get(inode, {}) for inode, folder in folders.items()})
         self._entries = {inode: entries(folder) for inode, folder in folders.items()}
         found = by_inode({folder: self._entries[inode] for inode, folder in folders.items()})
@@ -169,6 +172,7 @@ class Disk:
                 self._contents[durable[inode].stat().st_ino] = self._contents[inode]
         if undone:
             self._entries = {inode: entries(folder) for inode, folder in folders.items()}
+        return below
 
     def _lose_content(self, path, inode):
         """Let each sector that was not synced be as it was before, as it was written, or, if it is new, zero."""
@@ -186,7 +190,10 @@ class Disk:
 
 def size(path):
     """Return the bytes of a file; 0 if there is none."""
-    return path.stat().st_size if path.exists() else 0
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def is_database(name):
@@ -218,7 +225,7 @@ def folders_in(root):
 def entries(folder):
     """Return the inodes of a folder's files by name, except those of the database; it may be open, too."""
     with os.scandir(folder) as found:
-        return {each.name: each.inode() for each in found if each.is_file() and not is_database(each.name)}
+        return {each.name: each.inode() for each in found if not (is_database(each.name) or each.is_dir())}
 
 
 def by_inode(folders):

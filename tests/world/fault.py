@@ -77,10 +77,10 @@ class Faults:
         return after(self._stops, time)
 
     def is_full(self, time):
-        return any(each.begin <= time < each.end for each in self.of("full"))
+        return bool(self._during("full", time))
 
     def lies(self, time):
-        return any(each.begin <= time < each.end for each in self.of("lie"))
+        return bool(self._during("lie", time))
 
     def disk_latency(self, time):
         return self._longest("slow", time)
@@ -89,11 +89,15 @@ class Faults:
         return self._longest("lag", time)
 
     def _longest(self, kind, time):
-        return max((each.value for each in self.of(kind) if each.begin <= time < each.end), default=0.0)
+        found = self._during(kind, time)
+        return max(each.value for each in found) if found else 0.0
 
     def refuses(self, topic, time):
-        refused = [REFUSED[int(each.value)] for each in self.of("refuse") if each.begin <= time < each.end]
-        return any(part in topic for part in refused)
+        return any(REFUSED[int(each.value)] in topic for each in self._during("refuse", time))
+
+    def _during(self, kind, time):
+        spans = self._of.get(kind)
+        return [each for each in spans if each.begin <= time < each.end] if spans else ()
 
 
 def after(spans, time):

@@ -224,6 +224,7 @@ class World:
                 refusal,
             )
         finally:
+            self.disk.put_aside()  # nobody reads it any more: it need not be made one file
             for each in (self._mirror, state):
                 if each is not None:
                     each.close()

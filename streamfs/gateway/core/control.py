@@ -103,7 +103,7 @@ class Control:
         """Return a control message if a node is to send other channels than before."""
         self._make_room(node)
         wanted = self._uses[node] > 0
-        if (wanted == self._requested[node]).all():
+        if wanted.tobytes() == self._requested[node].tobytes():
             return []
         self._requested[node] = wanted
         self.requested_at[node] = np.nan
@@ -118,7 +118,7 @@ class Control:
 
     def state(self, node: int, name: str) -> Publication:
         """Return a node's current control message, with the number under which it was first sent."""
-        requested = zip(self._channels, self._requested[node], strict=True)
+        requested = zip(self._channels, self._requested[node].tolist(), strict=True)
         channels = [channel for channel, is_requested in requested if is_requested]
         message: dict[str, object] = {"channels": channels}
         later = {channel: at for channel, at in self._later(node).items() if channel not in channels}

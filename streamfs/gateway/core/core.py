@@ -12,6 +12,7 @@ from typing import Self
 import orjson
 
 from streamfs.base import container
+from streamfs.base.counters import summed
 from streamfs.costs.energy_meter import Account
 from streamfs.errors import ModelError, PayloadError
 from streamfs.gateway.core._waiting import NONE
@@ -141,16 +142,15 @@ class Core:
     @property
     def counters(self) -> Counter[str]:
         """The counters of all parts."""
-        counters = Counter(self._counters)
         parts = (
+            self._counters,
             self._intake.counters,
             self.conduct.counters,
             self.joiner.counters,
             self.feedback.counters,
             self.roster.retired,
         )
-        for part in (*parts, *(model.counters for model in self.roster.models)):
-            counters.update(part)
+        counters = summed((*parts, *(model.counters for model in self.roster.models)))
         classifiers = (model.procedure.classifier for model in self.roster.models)
         counters["classifier_failures"] = sum(classifier.n_failures for classifier in classifiers)
         return counters

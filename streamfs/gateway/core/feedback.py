@@ -60,8 +60,9 @@ class Feedback:
         self._leave(procedure.digest)
         self._leave_recorder()
         self._digest = procedure.digest
-        names = [feature.name for feature in procedure.features]
-        self._drift = None if self._delta is None else DriftDetectors(names, self._delta)
+        self._drift: DriftDetectors | None = None
+        if self._delta is not None:
+            self._drift = DriftDetectors([feature.name for feature in procedure.features], self._delta)
         before = self._promise()
         cleared = [] if self.monitor is None else [self._wanted(stream, None) for stream in self.monitor.wanted]
         self.monitor = monitor_of(procedure, self._share_wanted, self._group_of)

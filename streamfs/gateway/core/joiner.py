@@ -510,7 +510,7 @@ class Joiner:
     def _lead(self, stream: int, node: int) -> int:
         """Return by how many ticks a node's clock is known to be ahead of that of a stream's first node."""
         cells = self.cells[stream * len(self.columns) : (stream + 1) * len(self.columns)]
-        if not cells["lead"].any():
+        if not any(cells["lead"].tolist()):
             return 0
         leads = cells["lead"][(cells["slot"] != NONE) & (cells["node"] == node)]
         return int(leads[abs(leads).argmax()])

@@ -15,13 +15,14 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
     One that exists may have been made by a process that has died before that was durable. A parent on another file
     system does not have it, and one that may not be read is not ours.
     """
+    parent = folder.parent
     if not folder.is_dir():
-        if not folder.parent.exists():
-            make_folder(folder.parent)
+        if not parent.exists():
+            make_folder(parent)
         folder.mkdir(mode, exist_ok=True)
-    if folder.stat().st_dev == folder.parent.stat().st_dev:
+    if folder.stat().st_dev == parent.stat().st_dev:
         with suppress(PermissionError):
-            sync_folder(folder.parent)
+            sync_folder(parent)
 
 
 def open_owned(path: Path, mode: str) -> IO[bytes]:

@@ -59,7 +59,6 @@ class Journal(JournalReader):
         if decisions_kept < 1:
             raise ValueError(f"decisions_kept is {decisions_kept}, expected at least 1")
         self._kept = decisions_kept
-        self._until_pruning = 0  # rows that may be added before older ones are removed
         with using(Path(path)):
             connection = connect(path)
         try:
@@ -71,6 +70,8 @@ class Journal(JournalReader):
             connection.close()
             raise
         numbers = {"outbox": totals["published"], **self.highest_numbers()}
+        # rows that may be added before older ones are removed
+        self._until_pruning = decisions_kept - max(numbers["decisions"], numbers["energy"])
         self._writer = JournalWriter(connection, numbers, {table: totals[table] for table in COLUMNS})
         self.repeated_decisions = 0
         self.position = totals["position"]

@@ -13,6 +13,8 @@ from streamfs.gateway.storage.state import State
 
 _log = logging.getLogger(__name__)
 
+_PAGE = 1000  # publications read at once
+
 
 class Store(Protocol):
     """What a gateway needs of its store; one commit at a time."""
@@ -138,10 +140,11 @@ class Disk:
 
     def waiting(self) -> Iterable[Numbered]:
         """Yield the publications in the outbox, by their numbers."""
-        after = 0
-        while page := self._state.journal.outbox(after):
+        after, is_full = 0, True
+        while is_full:
+            page = self._state.journal.outbox(after, _PAGE)
             yield from page
-            after = page[-1][0]
+            after, is_full = page[-1][0] if page else after, len(page) == _PAGE
 
     def forget_models(self, followed: Iterable[str]) -> None:
         """Remove the models that nothing in the folder names; on failure the next snapshot tries again."""
