@@ -160,7 +160,7 @@ def _of_joiner(unit: KernelUnit) -> Iterator[KernelEntry]:
     output = Together((unit.array(_grid.ENTRY), values, sources))
     yield KernelEntry(_grid.take, (held, output, *unit.arrays(_grid.PART, F8, F8), cursor))
     yield KernelEntry(_grid.let_time_pass, (held, output, cursor))
-    yield KernelEntry(_grid.flush, (held, output, cursor))
+    yield KernelEntry(_grid.flush, (held, output, unit.array(I8), cursor))
     yield KernelEntry(_grid.tick_of, (REAL, REAL))
     yield KernelEntry(_grid.forget, (held, WHOLE))
     yield KernelEntry(_duplicates.has_come, (unit.array(_duplicates.SLOT), WHOLE, WHOLE, REAL, WHOLE))

@@ -1,5 +1,6 @@
 """What is wrong with a world's outcome, beside the naive gateway and a core that nothing has befallen."""
 
+from collections import Counter
 from math import inf
 
 import orjson
@@ -25,7 +26,7 @@ def problems_of(scenario, outcome):
         return [] if is_well else [f"refused: {outcome.refusal}"]
     if outcome.refusal is not None:
         return [f"refused: {outcome.refusal}"]
-    checks = [check_log, check_time, check_silence, check_core, check_decisions, check_published]
+    checks = [check_log, check_time, check_silence, check_pace, check_core, check_decisions, check_published]
     return [problem for check in checks for problem in check(scenario, outcome, kinds)]
 
 
@@ -65,6 +66,16 @@ def check_silence(scenario, outcome, _):
             early = [time for time, other in sent if time < outcome.asked[record.arrival] and other > place]
             if early:
                 yield f"changed: silence was proved at record {place}, before what was sent at {early} had come"
+
+
+def check_pace(scenario, outcome, _):
+    """No honest stream has more decisions than seconds have passed, however far the wall clock was set."""
+    seconds = max(outcome.asked.values(), default=scenario.end)
+    numbers = Counter(decision["stream"] for decision in outcome.decisions)
+    disturbed = {*bindings(scenario.kind).streams} - {*honest_streams(scenario.kind)}
+    for stream, number in numbers.items():
+        if number > seconds and stream not in disturbed:
+            yield f"changed: {stream} has {number} decisions of {seconds:.0f} s"
 
 
 def check_core(scenario, outcome, _):

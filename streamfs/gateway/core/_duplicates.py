@@ -14,6 +14,7 @@ SLOT = np.dtype(
         ("newest", "f8"),  # stamp of the newest reading, seconds
         ("cell", "i4"),  # the first of the cells that it feeds, or NONE
         ("numbered", "u1"),  # whether the mark is a sequence number
+        ("stamped", "u1"),  # whether its newest reading had a stamp
     ],
     align=True,
 )

@@ -186,6 +186,7 @@ def _add(held, node, part, stamp, value):
         node.n_duplicate += 1
         return
     _charge(g, node, part)
+    slot.stamped = is_stamped
     if not time <= slot.newest:
         slot.newest = time
     move_on(g, node, time, part.arrival)
@@ -307,12 +308,12 @@ def let_time_pass(held, output, cursor):
 
 
 @kernel
-def flush(held, output, cursor):
-    """Emit the ticks of all streams up to their newest stamps; return why, with the next stream in the cursor."""
-    grid, _, nodes, _, streams, cells, _, _, _, _ = held
+def flush(held, output, numbers, cursor):
+    """Emit the ticks of streams up to their newest stamps; return why, with the next place in the cursor."""
+    grid, _, nodes, _, _, cells, _, _, _, _ = held
     g = grid[0]
-    while cursor[0] < len(streams):
-        number, newest = cursor[0], -np.inf
+    while cursor[0] < len(numbers):
+        number, newest = numbers[cursor[0]], -np.inf
         for index in range(number * g.n_columns, (number + 1) * g.n_columns):
             if cells[index].slot != NONE and nodes[cells[index].node].newest > -np.inf:
                 newest = max(newest, nodes[cells[index].node].newest - cells[index].lead * g.period)

@@ -50,7 +50,7 @@ from streamfs.gateway.messages.publication import Publication
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.promise_monitor import raised
 
-KIND, VERSION = "gateway", 10
+KIND, VERSION = "gateway", 11
 
 COUNTERS = ("evicted", "expired", "reopened", "models", "commands", "unknown_commands", "unbound_streams")
 

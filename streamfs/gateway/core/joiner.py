@@ -328,12 +328,14 @@ class Joiner:
         cursor = np.zeros(1, dtype=np.int64)
         yield from self._run(lambda held, output: _grid.let_time_pass(held, output, cursor))
 
-    def resume(self, now: float) -> None:
+    def resume(self, now: float) -> Iterator[Entries]:
         """Begin another run at a time, in seconds since 1970: the pause before it is no silence, however long.
 
         Arrivals are moved so that what was proved of each node's silence stays, and nothing else counts. Delays
-        are estimated anew, since the clock may have been set.
+        are estimated anew, since the clock may have been set. The time of a node without stamps is that of its
+        arrivals: of its streams, yield the ticks before the pause, which itself has none.
         """
+        yield from self._leave_out_pause(now)
         known = ~np.isnan(self.nodes["newest"])  # of others, nothing must change: they have no arrival
         for arrivals, which in (
             (self.nodes["heard"], known),
@@ -346,10 +348,30 @@ class Joiner:
         if isfinite(self.silence):
             self._grid["silence"] = now
 
+    def _leave_out_pause(self, now: float) -> Iterator[Entries]:
+        """Let streams that only nodes without stamps feed have no ticks of the pause before a run."""
+        live, period = self.nodes["live"], self.timing.period
+        pauses = now - live - np.maximum(self.silence - live, 0.0)
+        has_stamps = self.slots["stamped"].reshape(-1, len(self.channels)).any(axis=1)
+        pauses[has_stamps | np.isnan(live)] = 0.0
+        if not (pauses >= period).any():
+            return
+        cells = self.cells.reshape(-1, len(self.columns))
+        least = np.where(cells["slot"] == NONE, inf, pauses[cells["node"]]).min(axis=1)
+        has_ticks = self.streams["next_tick"] != FOREVER
+        streams = np.flatnonzero(has_ticks & (least >= period) & (least < inf))
+        yield from self._flush(streams)
+        self.streams["next_tick"][streams] += (least[streams] // period).astype(np.int64)
+        moved = pauses >= period
+        self.nodes["newest"][moved] += pauses[moved]
+
     def flush(self) -> Iterator[Entries]:
         """Yield the ticks of every stream up to its newest stamp, without waiting for late readings."""
+        return self._flush(np.arange(len(self.streams)))
+
+    def _flush(self, streams: Integers) -> Iterator[Entries]:
         cursor = np.zeros(1, dtype=np.int64)
-        yield from self._run(lambda held, output: _grid.flush(held, output, cursor))
+        yield from self._run(lambda held, output: _grid.flush(held, output, streams, cursor))
 
     def tick_of(self, time: float) -> int:
         """Return the tick that is nearest to a time."""

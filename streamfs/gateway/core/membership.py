@@ -92,7 +92,7 @@ class Membership:
     def resume(self, now: float) -> None:
         """Begin another run at a time, in seconds since 1970: the pause before it is no silence."""
         self.checked_at = now - max(self.joiner.silence - self.checked_at, 0.0)
-        self.joiner.resume(now)
+        self.episodes.advance(self.joiner.resume(now))
 
     def forget_unused(self) -> None:
         """Forget the nodes that no longer feed a stream."""

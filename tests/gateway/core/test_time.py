@@ -165,6 +165,30 @@ def with_restarts(events, steps, digest):
     return records
 
 
+@pytest.mark.parametrize("pause", [60.0, 3e7])
+@pytest.mark.parametrize("column", ["x", "door@flag:0.5"])
+def test_a_pause_gives_a_node_without_stamps_no_ticks(column, pause):
+    """Its time is the gateway's, which may have been set meanwhile; what had come before is decided on."""
+    found = []
+    for step in (0.0, pause):
+        core, records = begun_with(column), []
+        for second in range(60):
+            now = 1e9 + second + (step if second >= 30 else 0.0)
+            records += [start_record(core.procedure.digest, now)] if second == 30 else []
+            records += [message("n0", None, 0.5, None, column, now + 0.3), clock_record(now + 0.4)]
+        decisions = core.take(records).decisions
+        found.append([(decision.tick, decision.reason) for decision in decisions])
+        assert core.counters["late"] == core.counters["skipped"] == 0
+    assert len(found[0]) == 7
+    assert found[0] == found[1]
+
+
+def begun_with(column):
+    """Return a core that follows one node with one column, and never becomes sure."""
+    models = Models(channels_procedure(column, threshold=0.537, time_limit=6))
+    return new_core(models, Bindings.single((column,), ["n0"]), lateness=LATENESS, reopen_after=2.0)[0]
+
+
 def test_one_stamp_of_the_future_costs_no_more_than_its_reading():
     core = begun("alone", ["n0"])
     stamps = [*range(6), 90_000, *range(6, 12)]
