@@ -235,7 +235,7 @@ class Bindings:
     def _found(self, topic: str) -> tuple[int, Routed | None]:
         """Return the first route that fits a topic, by its number, and what it says, with the node's own name."""
         for number, route in enumerate(self.routes):
-            found = None if route.ignores(topic) else route.find(topic)
+            found = None if route.ignored and route.ignores(topic) else route.find(topic)
             if found is not None:
                 node = self.aliases.get(found.node) or level_of(found.node)
                 return number, found if node == found.node else found._replace(node=node)

@@ -41,7 +41,7 @@ class Control:
         self._channels = tuple(channels)
         self._prefix = prefix
         self._stop_after = stop_after
-        self._silent_for = silent_for
+        self._expiry = _expiry(silent_for), _expiry(stop_after)  # of messages without channels, and with some
         self._later = later
         self.newest_number = 0
         self.numbers: Numbers = np.zeros(0, dtype=np.int64)  # of the nodes' last messages; 0 before the first
@@ -121,14 +121,14 @@ class Control:
         requested = zip(self._channels, self._requested[node].tolist(), strict=True)
         channels = [channel for channel, is_requested in requested if is_requested]
         message: dict[str, object] = {"channels": channels}
-        later = {channel: at for channel, at in self._later(node).items() if channel not in channels}
-        if channels and later:
-            message["later"] = later
-        if channels and self._stop_after is not None:
-            message["stop_after"] = self._stop_after
-        message["number"] = int(self.numbers[node])
-        valid_for = self._stop_after if channels else self._silent_for
-        expiry = 0 if valid_for is None else min(ceil(valid_for), _LONGEST_EXPIRY)
+        if channels:
+            later = {channel: at for channel, at in self._later(node).items() if channel not in channels}
+            if later:
+                message["later"] = later
+            if self._stop_after is not None:
+                message["stop_after"] = self._stop_after
+        message["number"] = self.numbers[node].item()
+        expiry = self._expiry[bool(channels)]
         return Publication(f"{self._prefix}/control/{name}", orjson.dumps(message), expiry=expiry)
 
     def renewals(self, now: float) -> list[int]:
@@ -190,3 +190,8 @@ class Control:
             self._requested = append_rows(self._requested, np.zeros(shape, dtype=np.bool_))
             self.requested_at = append_rows(self.requested_at, np.full(more, np.nan))
             self.numbers = append_rows(self.numbers, np.zeros(more, dtype=np.int64))
+
+
+def _expiry(seconds: float | None) -> int:
+    """Return after how many whole seconds the broker forgets a message; 0 for never."""
+    return 0 if seconds is None else min(ceil(seconds), _LONGEST_EXPIRY)

@@ -39,4 +39,5 @@ class LaterSlots:
 
     def of(self, node: int) -> list[tuple[int, int]]:
         """Return the ticks at which a node's slots open, and the slots, by column."""
-        return [(tick, slot) for _, tick, slot in sorted(self._streams.get(node, ()))]
+        streams = self._streams.get(node)
+        return [(tick, slot) for _, tick, slot in sorted(streams)] if streams else []
