@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import feature_extractors as fx
 from feature_extractors.base import Feature
+from feature_extractors.catalogue import get
 from streamfs.base.progress import Progress, quiet
 from streamfs.costs.costs import Costs
 from streamfs.costs.pricing import Pricing, own_costs
@@ -16,6 +17,7 @@ from streamfs.data.streams import StreamSet
 from streamfs.procedure.procedure import Procedure
 from streamfs.selection.by_name import MakeSelector
 from streamfs.training import arguments
+from streamfs.training.channel_choice import clock_of
 from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.learners import FOREST
 from streamfs.training.least_cost import LeastCost
@@ -39,6 +41,10 @@ N_KERNELS, LEAST_KERNELS = 80, 8
 
 FEW_COLUMNS = 6
 """Columns up to which all kinds of features of each are offered by default; of more, the essential ones."""
+
+
+CLOCK = get("count()")
+"""It costs nothing, and tells the trees of a forest, which see all ticks, early readings from late ones."""
 
 
 def train(
@@ -71,7 +77,8 @@ def train(
         weights.
     features : sequence of Feature or str, optional
         Features to choose from, or their names; by default `default_features`, and on chosen channels all kinds of
-        features of a column, if there are few columns, and normalised patterns.
+        features of a column, if there are few columns, and normalised patterns. A forest has ``count()`` besides,
+        which costs nothing, unless you give costs.
     costs : Costs, optional
         Costs of the features; by default the mean cost per tick of their channels' transmissions on the streams.
     pricing : Pricing or str
@@ -170,6 +177,9 @@ def train(
     if features is None and select == CHANNELS and costs is None:
         features = _many_features(streams, seed)
     offered = arguments.offered_features(streams, features)
+    is_forest = select == CHANNELS and classifier in (None, FOREST)
+    if is_forest and costs is None and clock_of(offered) < 0:
+        offered = (CLOCK, *offered)
     pricing = arguments.pricing_of(pricing, costs, len(offered))
     if n_features is not None and make_selector is None:
         raise ValueError(f"n_features is {n_features}, but select is {select!r}: the features have no order")

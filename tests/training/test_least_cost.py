@@ -150,6 +150,19 @@ def test_any_model_and_own_costs_are_taken():
     assert own.costs.each.max() <= 1.0
 
 
+def test_a_forest_counts_samples_whatever_features_are_named():
+    """Classes differ from tick 13 on alone."""
+    rng, labels = np.random.default_rng(0), np.arange(60) % 2
+    values = rng.normal(0.0, 1.0, (60, 20, 1))
+    values[:, 12:, 0] += 4.0 * labels[:, np.newaxis]
+    streams = StreamSet(values, labels.astype(str), ["x"])
+    counting = train(streams, features=["mean(x)", "last(x)"], error_cost=2.0)
+    assert counting.features[0].name == "count()"
+    assert counting.about["held_out"]["right"] > 50
+    own = train(streams, features=["mean(x)", "last(x)"], costs=Costs(np.ones(2)), error_cost=2.0)
+    assert [feature.name for feature in own.features] == ["mean(x)", "last(x)"]
+
+
 @pytest.mark.parametrize(
     "model",
     [
