@@ -9,8 +9,10 @@ import numpy as np
 from feature_extractors.base import Array, Feature
 from feature_extractors.report import quantity_of, split_channel
 from streamfs.base.progress import Progress, quiet
-from streamfs.training.decision_costs import DecisionCosts, cautious_mean, choose_confidence, effective_number
+from streamfs.training.confidence import choose_confidence
+from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.held_out import OutOfFold
+from streamfs.training.luck import cautious_mean, effective_number
 
 TOLERANCE = 0.01
 """By how much of an error's cost a choice may be worse than the best to send less."""

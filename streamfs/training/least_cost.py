@@ -23,8 +23,10 @@ from streamfs.procedure.procedure import Procedure
 from streamfs.relief import position_grid
 from streamfs.training import arguments
 from streamfs.training.channel_choice import ChannelChoice, clock_of
+from streamfs.training.confidence import Confident, choose_confidence
 from streamfs.training.cross_validation import Learn
-from streamfs.training.decision_costs import Confident, DecisionCosts, choose_confidence, decision_points
+from streamfs.training.decision_costs import DecisionCosts
+from streamfs.training.decision_points import decision_points
 from streamfs.training.description import made_with, with_card, with_held_out
 from streamfs.training.held_out import Followed, OutOfFold, decided, decision_facts
 from streamfs.training.learners import (

@@ -7,8 +7,9 @@ import numpy as np
 from feature_extractors.base import Array
 from streamfs.classifiers.calibration import Calibration
 from streamfs.data.streams import Integers
-from streamfs.training.decision_costs import believed_share, chance_of, correction, effective_number
+from streamfs.training.correction import correction
 from streamfs.training.held_out import Followed
+from streamfs.training.luck import believed_share, chance_of, effective_number
 
 LUCK = 1.0
 """Squared standard errors by which a share of right answers may be off: the threshold was given, not chosen."""

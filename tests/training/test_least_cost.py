@@ -25,20 +25,13 @@ from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.promise_monitor import KEPT
 from streamfs.training import least_cost
 from streamfs.training.channel_choice import TOLERANCE, ChoiceCost
+from streamfs.training.confidence import FALLS, LEVELS, _Rule, choose_confidence
+from streamfs.training.correction import correction
 from streamfs.training.cost_aware import _many_features
-from streamfs.training.decision_costs import (
-    FALLS,
-    LEVELS,
-    LUCK,
-    DecisionCosts,
-    _Rule,
-    believed_share,
-    cautious_mean,
-    choose_confidence,
-    correction,
-    decision_points,
-)
+from streamfs.training.decision_costs import DecisionCosts
+from streamfs.training.decision_points import decision_points
 from streamfs.training.held_out import Followed, OutOfFold
+from streamfs.training.luck import LUCK, believed_share, cautious_mean
 
 
 def white_noise(n_streams, n_classes, n_ticks, distance, seed):

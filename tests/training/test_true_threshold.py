@@ -13,8 +13,8 @@ from sklearn.naive_bayes import GaussianNB
 from streamfs import StreamSet, evaluate, tabulate, train
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.training.decision_costs import believed_share
 from streamfs.training.held_out import Followed
+from streamfs.training.luck import believed_share
 from streamfs.training.true_threshold import LUCK, TrueThreshold
 
 

@@ -28,7 +28,7 @@ from streamfs.experiments.early.triggers import TRIGGERS, ConstantThreshold, Dec
 from streamfs.selection.folds import make_folds
 from streamfs.training.cost_aware import train
 from streamfs.training.cross_validation import N_FOLDS
-from streamfs.training.decision_costs import decision_points
+from streamfs.training.decision_points import decision_points
 from streamfs.training.learners import small_leaf_learner
 from streamfs.training.least_cost import repetitions
 

@@ -1,0 +1,205 @@
+"""The calibrated confidence from which decisions cost the least."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+from streamfs.classifiers.calibration import Calibration
+from streamfs.data.streams import Integers
+from streamfs.procedure.stopping import TickThresholds
+from streamfs.training.anticipation import MOST_GROUPS, anticipated_levels
+from streamfs.training.correction import correction
+from streamfs.training.cross_validation import N_FOLDS
+from streamfs.training.decision_costs import DecisionCosts
+from streamfs.training.decision_points import is_for_all
+from streamfs.training.held_out import Followed
+from streamfs.training.luck import believed_share, cautious_means, chance_of, effective_number
+
+LEVELS = np.r_[0.0, np.arange(0.10, 0.96, 0.025), 0.97, 0.98, 0.99, 0.995, 1.0]
+"""Thresholds at the time limit that are compared."""
+
+FALLS = (0.0, 0.25)
+"""By how much the log-odds of thresholds fall while the tick grows by a factor of e: the cheaper is taken."""
+
+
+class Confident(NamedTuple):
+    """When streams are decided, and how confidence is stated.
+
+    `columns` are those in which the followed streams were decided, -1 for never, and `stated` the calibrated
+    confidence there, by rules that were chosen without the stream; `served` has both by the rule that was chosen.
+    """
+
+    calibration: Calibration
+    thresholds: TickThresholds
+    columns: Integers
+    stated: Array
+    served: tuple[Integers, Array]
+
+    def first(self, n_streams: int) -> "Confident":
+        """Return the same of the first streams."""
+        columns, said = self.served
+        return self._replace(
+            columns=self.columns[:n_streams],
+            stated=self.stated[:n_streams],
+            served=(columns[:n_streams], said[:n_streams]),
+        )
+
+
+def choose_confidence(
+    followed: Followed, costs: DecisionCosts, time_limit: int, clock: int, confidence: float | None = None
+) -> Confident:
+    """Calibrate held-out confidence, and choose the threshold of the least mean cost, unless one is given.
+
+    Confidence is calibrated at the ticks at which streams can be decided, with the number of samples as a clock
+    (unless `clock` is -1), and then once more where streams are decided, so that as many are right as is stated,
+    luck apart (`believed_share`): at decisions for which neither calibration nor threshold was chosen with the
+    stream's help, whose share of right ones is fair, and at those of the threshold that was chosen, whose ticks
+    are those to come. Without a given threshold, streams are decided at the ticks of what was followed alone, at
+    the time limit in any case.
+    """
+    choose = partial(_Rule.chosen, costs=costs, time_limit=time_limit, clock=clock, confidence=confidence)
+    if confidence is None and is_for_all(followed.ticks, followed.n_streams):
+        choose = partial(_Rule.chosen_or_at_once, costs=costs, time_limit=time_limit, clock=clock)
+    rule = choose(followed)
+    columns, said = np.full(len(followed.truth), -1), np.zeros(len(followed.truth))
+    for others, part in _parts(followed.truth[: followed.n_streams]):
+        rows = followed.rows(part)
+        columns[rows], said[rows] = choose(followed.take(others)).decide(followed.take(part))
+    if (columns < 0).all():
+        return Confident(rule.calibration, rule.thresholds(), columns, said, (columns, said))
+    all_columns, all_said = map(np.concatenate, zip((columns, said), rule.decide(followed), strict=True))
+    decided = np.flatnonzero(all_columns >= 0)
+    rows, counts = decided % len(columns), followed.counts
+    right, streams = followed.is_right()[rows, all_columns[decided]], rows % len(counts)
+    n_streams = effective_number(counts[np.unique(streams)])
+    chance, n_repetitions = chance_of(followed), followed.n_repetitions
+    believed = believed_share(right, chance, n_streams, weights=counts[streams], n_repetitions=n_repetitions)
+    lowest = rule.lowest if confidence is None else None
+    last = correction(all_said[decided], believed, rule.floor, lowest, counts[streams])
+    levels = rule.levels
+    if confidence is None:
+        levels = np.where(levels <= rule.floor, 0.0, last.of(levels.clip(max=1.0)))
+        levels[np.isinf(rule.levels)] = np.inf
+    corrected = replace(rule, calibration=rule.calibration.then(last), levels=levels)
+    served_columns, served_said = corrected.decide(followed)
+    return Confident(
+        corrected.calibration,
+        corrected.thresholds(),
+        columns,
+        np.maximum(last.of(said), rule.floor),
+        (served_columns, np.maximum(served_said, rule.floor)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rule:
+    """A calibration, and the calibrated confidence at which streams are decided, for each of the points."""
+
+    calibration: Calibration
+    levels: Array
+    points: Integers
+    time_limit: int
+    is_forced: bool
+    floor: float
+
+    @property
+    def lowest(self) -> float | None:
+        """The lowest threshold that not every confidence reaches, if there is one."""
+        return min((level for level in self.levels.tolist() if self.floor < level < np.inf), default=None)
+
+    @classmethod
+    def chosen(
+        cls, followed: Followed, costs: DecisionCosts, time_limit: int, clock: int, confidence: float | None
+    ) -> "_Rule":
+        """Calibrate, and choose the levels of the least cost, unless one is given."""
+        records = followed.records()
+        counts = None if clock < 0 else records.ticks
+        calibration = Calibration.fit(records.confidence, records.is_right, records.weights, counts, clock)
+        given = np.full(len(followed.ticks), confidence or 1.0)
+        floor = 1.0 / (1.0 + max(followed.truth.max(), followed.trajectories.best.max()))
+        rule = cls(calibration, given, followed.ticks, time_limit, confidence is None, floor)
+        if confidence is not None:
+            return rule
+        said, at_each = rule.said(followed), costs.at_each(followed, time_limit)
+        if costs.is_anticipated:
+            compared = [anticipated_levels(said, at_each, n) for n in range(1, MOST_GROUPS + 1)]
+            tried = [replace(rule, levels=levels) for levels in compared]
+            return min(tried, key=lambda each: costs.mean_of(followed, each.columns(said), time_limit))
+        never = costs.of(followed, np.full(len(said), -1), time_limit)
+        return replace(rule, levels=rule.cheapest_levels(followed, said, at_each, never))
+
+    @classmethod
+    def chosen_or_at_once(cls, followed: Followed, costs: DecisionCosts, time_limit: int, clock: int) -> "_Rule":
+        """Choose as if there were no first point, unless it costs less to decide all streams there."""
+        rule = cls.chosen(followed.later(), costs, time_limit, clock, None)
+        later = replace(rule, levels=np.r_[np.inf, rule.levels], points=followed.ticks)
+        waiting = costs.mean_of(followed, later.decide(followed)[0], time_limit)
+        is_cheaper = costs.of_all_at(0, followed, time_limit) < waiting
+        return replace(later, levels=np.r_[0.0, rule.levels]) if is_cheaper else later
+
+    def said(self, followed: Followed) -> Array:
+        """Return the calibrated confidence of each stream and tick, -1 beyond a stream's end."""
+        confidence = followed.trajectories.confidence
+        counts = None if self.calibration.clock < 0 else np.broadcast_to(followed.ticks, confidence.shape)
+        inside = np.arange(confidence.shape[1]) < followed.trajectories.ticks[:, np.newaxis]
+        return np.where(inside, self.calibration.of(confidence, counts=counts), -1.0)
+
+    def cheapest_levels(self, followed: Followed, said: Array, at_each: Array, never: Array) -> Array:
+        """Return the highest of the cheapest levels, by the costs of streams in each column, or never.
+
+        Those of all points are alike, or fall (`FALLS`).
+        """
+        tried = LEVELS[::-1, np.newaxis]
+        compared: list[tuple[float, Array]] = []
+        for fall in FALLS:
+            levels = _risen(tried, fall * np.log(self.time_limit / self.points))
+            is_reached = (tried <= self.floor) | (self.points == self.time_limit)
+            sure = said >= np.where(is_reached, 0.0, levels)[:, np.newaxis]
+            columns = np.where(sure.any(axis=2), sure.argmax(axis=2), len(self.points))
+            costs = np.column_stack([at_each, never])[np.arange(len(said)), columns]
+            means = cautious_means(followed.by_stream(costs), followed.counts)
+            compared.append((float(means.min()), levels[means.argmin()]))
+        return min(compared, key=lambda each: each[0])[1]
+
+    def columns(self, said: Array) -> Integers:
+        """Return the column in which each stream is decided, -1 for never."""
+        is_reached = (self.levels <= self.floor) | (self.is_forced & (self.points == self.time_limit))
+        levels = np.where(is_reached, 0.0, self.levels)
+        sure: npt.NDArray[np.bool_] = said >= levels
+        return np.where(sure.any(axis=1), sure.argmax(axis=1), -1)
+
+    def decide(self, followed: Followed) -> tuple[Integers, Array]:
+        """Return the column in which each stream is decided, and the confidence there."""
+        said = self.said(followed)
+        columns = self.columns(said)
+        return columns, np.where(columns < 0, 0.0, said[np.arange(len(said)), columns])
+
+    def thresholds(self) -> TickThresholds:
+        """Return the levels at the points, 1 at other ticks and 0 at the time limit; or the one level at all."""
+        if not self.is_forced:
+            return TickThresholds((1,), (self.levels[0],))
+        levels = {1: 1.0}
+        for point, level in zip(self.points.tolist(), self.levels.tolist(), strict=True):
+            levels |= {point: min(level, 1.0), point + 1: 1.0}
+        levels = {tick: each for tick, each in levels.items() if tick < self.time_limit} | {self.time_limit: 0.0}
+        ticks = [tick for tick in sorted(levels) if levels[tick] != levels.get(tick - 1)]
+        return TickThresholds(tuple(ticks), tuple(levels[tick] for tick in ticks))
+
+
+def _parts(truth: Integers) -> Iterator[tuple[Integers, Integers]]:
+    """Divide streams into parts, every class spread evenly: yield the others and the part."""
+    part = np.empty(len(truth), dtype=np.int64)
+    part[np.argsort(truth, kind="stable")] = np.arange(len(truth)) % N_FOLDS
+    for number in range(N_FOLDS):
+        yield np.flatnonzero(part != number), np.flatnonzero(part == number)
+
+
+def _risen(probabilities: Array, rise: Array) -> Array:
+    """Return probabilities whose log-odds have risen; 0 and 1 stay what they are."""
+    risen: Array = probabilities / (probabilities + (1.0 - probabilities) * np.exp(-rise))
+    return risen

@@ -1,0 +1,63 @@
+"""What luck with few streams explains, and is not believed."""
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+from streamfs.training.held_out import Followed
+
+LUCK = 4.0
+"""Squared standard errors by which a share of right answers may be off: several choices were compared."""
+
+
+def chance_of(followed: Followed) -> float:
+    """Return the share of the commonest class, which is right by chance."""
+    counts = followed.counts
+    return float(np.bincount(followed.truth[: followed.n_streams] + 1, counts).max() / counts.sum())
+
+
+def believed_share(
+    right: npt.NDArray[np.bool_] | Array,
+    chance: float,
+    n_streams: float,
+    luck: float = LUCK,
+    weights: Array | None = None,
+    n_repetitions: int = 1,
+) -> float:
+    """Return the share of right answers for streams, free of luck, and neither 0 nor 1; they count by weights.
+
+    Answers of several repetitions are worth those of one.
+
+    The share is drawn towards that of always saying the commonest class, as James and Stein (1961) do with a
+    mean: the more, the nearer that lies in standard errors, of which luck explains the square root of `luck`.
+    Channels and thresholds were chosen on the same streams, and where nothing tells the classes apart, the
+    luckiest choice was taken.
+    """
+    weighed = np.ones(len(right)) if weights is None else weights
+    n = effective_number(weighed) / n_repetitions
+    share = float(np.average(right, weights=weighed))
+    smooth = (share * n + 0.5) / (n + 1)
+    distance = (share - chance) ** 2
+    error = luck * smooth * (1.0 - smooth) / n_streams
+    kept = 0.0 if distance <= error else 1.0 - error / distance
+    return float(np.clip(chance + kept * (share - chance), 1.0 / (n + 2), (n + 1.0) / (n + 2)))
+
+
+def cautious_mean(costs: Array, counts: Array | None = None) -> float:
+    """Return the mean cost plus its standard error: what luck with few streams promises is not believed."""
+    return float(cautious_means(costs, np.ones(len(costs)) if counts is None else counts))
+
+
+def cautious_means(costs: Array, counts: Array) -> Array:
+    """Return the same over the last axis, of which each place counts as `counts` say."""
+    means = np.average(costs, axis=-1, weights=counts)
+    squares = np.average((costs - means[..., np.newaxis]) ** 2, axis=-1, weights=counts)
+    found: Array = means + np.sqrt(squares) / np.sqrt(effective_number(counts))
+    return found
+
+
+def effective_number(weights: Array) -> float:
+    """Return how many streams of equal weight are as much a matter of luck (L. Kish, Survey Sampling, 1965)."""
+    largest = float(weights.max())
+    shares = weights / largest
+    return float(shares.sum() ** 2 / (shares**2).sum())
