@@ -131,9 +131,10 @@ class ExtraTreesClassifier(ProbableClassifier):
         table = self._table(rows, targets, weights)
         random = check_random_state(self.random_state)
         seeds = random.randint(np.iinfo(np.int64).max, size=self.n_trees, dtype=np.int64).astype(np.uint64)
-        grown = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(grow)(table, seed) for seed in seeds)
-        self.forest_ = _lay_out(grown, laplace=bool(self.laplace))
-        self.feature_importances_ = _importances(grown, rows.shape[1])
+        grow_later = delayed(grow)
+        grown = Parallel(n_jobs=self.n_jobs, prefer="threads")(grow_later(table, seed) for seed in seeds)
+        self.forest_, counts = _lay_out(grown, laplace=bool(self.laplace))
+        self.feature_importances_ = _importances(self.forest_, counts, rows.shape[1])
         return self
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
@@ -164,32 +165,29 @@ def _check_spans(rows: Array) -> None:
         raise ValueError(f"feature {f} spans more than a number can hold")
 
 
-def _lay_out(grown: list[tuple[Grown, Array]], *, laplace: bool) -> Forest:
-    """Concatenate trees."""
+def _lay_out(grown: list[tuple[Grown, Array]], *, laplace: bool) -> tuple[Forest, Array]:
+    """Concatenate trees; return the weight of each class in each node, too."""
     sizes = [len(nodes) for nodes, _ in grown]
     roots = np.cumsum([0, *sizes[:-1]])
-    nodes, counts = np.concatenate([n for n, _ in grown]), np.concatenate([c for _, c in grown])
-    counts = counts + 1.0 if laplace else counts
-    offsets = np.where(nodes["feature"] >= 0, np.repeat(roots, sizes), 0)
-    return Forest(
-        np.ascontiguousarray(nodes["feature"]),
-        np.ascontiguousarray(nodes["threshold"]),
-        nodes["first_child"] + offsets,
-        nodes["missing_child"] + offsets,
-        counts / counts.sum(axis=1, keepdims=True),
-        roots,
+    counts = np.concatenate([counts for _, counts in grown])
+    feature, threshold, first_child, missing_child = (
+        np.concatenate([nodes[name] for nodes, _ in grown])
+        for name in ("feature", "threshold", "first_child", "missing_child")
     )
+    offsets = np.where(feature >= 0, np.repeat(roots, sizes), 0)
+    shares = counts + 1.0 if laplace else counts
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    return Forest(feature, threshold, first_child + offsets, missing_child + offsets, shares, roots), counts
 
 
-def _importances(grown: list[tuple[Grown, Array]], n_features: int) -> Array:
+def _importances(forest: Forest, counts: Array, n_features: int) -> Array:
     """Return the decrease of impurity by the cuts of each feature, as shares."""
     gains: Array = np.zeros(n_features)
-    for nodes, counts in grown:
-        purity = (counts**2).sum(axis=1) / counts.sum(axis=1)
-        cut = np.flatnonzero(nodes["feature"] >= 0)
-        first = nodes["first_child"][cut]
-        gained = purity[first] + purity[first + 1] - purity[cut]
-        gained[gained < ROUNDING * purity[cut]] = 0.0  # nothing but rounding
-        np.add.at(gains, nodes["feature"][cut], gained)
+    purity = (counts**2).sum(axis=1) / counts.sum(axis=1)
+    cut = np.flatnonzero(forest.feature >= 0)
+    first = forest.first_child[cut]
+    gained = purity[first] + purity[first + 1] - purity[cut]
+    gained[gained < ROUNDING * purity[cut]] = 0.0  # nothing but rounding
+    np.add.at(gains, forest.feature[cut], gained)
     total = float(gains.sum())
     return gains / total if total > 0.0 else gains
