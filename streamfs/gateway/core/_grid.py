@@ -65,6 +65,7 @@ GRID = np.dtype(
         ("max_gap", "i8"),
         ("repeat", "i8"),  # ticks for which a value holds unless it is said again
         ("thins", "i8"),  # whether any value came raw
+        ("unstamped", "i8"),  # whether any reading had no stamp
         ("max_pending", "i8"),  # readings of a stream
         ("n_columns", "i8"),
         ("n_pending", "i8"),  # readings
@@ -165,6 +166,8 @@ def _add(held, node, part, stamp, value):
     grid, counts, _, slots, streams, cells, pages, pending, free, _ = held
     g, slot = grid[0], slots[part.slot]
     is_stamped = stamp == stamp
+    if not is_stamped:
+        g.unstamped = 1
     time = stamp + node.shift if is_stamped else part.arrival
     node.heard = part.arrival
     node.n_readings += 1

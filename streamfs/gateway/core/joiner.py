@@ -335,7 +335,8 @@ class Joiner:
         are estimated anew, since the clock may have been set. The time of a node without stamps is that of its
         arrivals: of its streams, yield the ticks before the pause, which itself has none.
         """
-        yield from self._leave_out_pause(now)
+        if self._grid[0]["unstamped"]:
+            yield from self._leave_out_pause(now)
         known = ~np.isnan(self.nodes["newest"])  # of others, nothing must change: they have no arrival
         for arrivals, which in (
             (self.nodes["heard"], known),
@@ -455,6 +456,7 @@ class Joiner:
         columns = [self._number_of_column.get(name, NONE) for name in names[1]]
         since = self.silence - float(part["grid"][0]["silence"])
         self._grid["thins"] |= part["grid"]["thins"]
+        self._grid["unstamped"] |= part["grid"]["unstamped"]
         self.nodes[list(nodes)] = _moved(part["nodes"], since, "heard", "live")
         self.streams[list(streams)] = _moved(part["streams"], since, "begun")
         self.streams["n_waiting"][list(streams)] = 0
