@@ -180,7 +180,7 @@ def _device(
         return None
     policies = {quantity_of(column): found for column, found in wanted.items()}
     asked = asked_for(profile, policies, procedure.period, procedure.max_silence)
-    rest = asked_for(profile, dict.fromkeys(policies, ()), procedure.period, procedure.max_silence)
+    rest = asked_for(profile, dict.fromkeys(policies, ()), procedure.period, None)
     if not has_interval:  # it stays its own
         own = {"least": reach.min, "most": reach.wakes or inf}
         asked, rest = ({name: each._replace(**own) for name, each in way.items()} for way in (asked, rest))
