@@ -160,7 +160,7 @@ def train(
     >>> values = rng.normal(np.where(labels == "calm", 0, 2)[:, None, None], 1, (60, 12, 1))
     >>> procedure = train(StreamSet(values, labels, ["noise"]), features=["mean(noise)"])
     >>> [feature.name for feature in procedure.features]
-    ['mean(noise)']
+    ['count()', 'mean(noise)']
     """
     arguments.require_classes(streams)
     limit = arguments.either_limit(time_limit, horizon)
