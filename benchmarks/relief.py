@@ -35,18 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from figures import (
-    N_TURNS,
-    Figure,
-    Parts,
-    described,
-    load_peer,
-    main,
-    processor,
-    repeats,
-    seconds,
-    versus,
-)
+from figures import N_TURNS, Figure, Parts, described, load_peer, main, processor, repeats, seconds, versus
 from numba import get_num_threads, njit, set_num_threads
 from numpy.testing import assert_allclose
 

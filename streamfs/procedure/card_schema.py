@@ -343,7 +343,24 @@ def read_point(point: Any) -> PointFacts | None:
 
 def read_held_out(held_out: Any) -> HeldOutFacts | None:
     """Return what a model file says of held-out streams, validated, or None."""
-    return None if held_out is None else _read("held_out", held_out, HeldOutFacts)
+    if held_out is None:
+        return None
+    found: HeldOutFacts = _read("held_out", held_out, HeldOutFacts)
+    streams, labelled, right = found["streams"], found["labelled"], found["right"]
+    for name, number, least, most in (("labelled", labelled, 1, streams), ("right", right, 0, labelled)):
+        if not least <= number <= most:
+            raise ModelError(f"the model is damaged: held_out.{name} is {number}, expected {least} to {most}")
+    of_classes = found["streams_of"]
+    if not of_classes or sum(of_classes.values()) > streams:
+        raise ModelError(
+            f"the model is damaged: held_out.streams_of is {of_classes!r}, expected at most {streams} in all"
+        )
+    for name in ("labelled_of", "right_of"):
+        if held_out[name].keys() != of_classes.keys():
+            raise ModelError(
+                f"the model is damaged: held_out.{name} has {[*held_out[name]]}, expected {[*of_classes]}"
+            )
+    return found
 
 
 def read_others(others: Any) -> OtherFacts | None:

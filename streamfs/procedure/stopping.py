@@ -107,7 +107,7 @@ class StoppingRule(ABC):
 _MOST_TICKS = 3  # from which the same threshold holds, and which are listed
 
 
-WAITING = "1 at the others"
+_OTHERS = "1 at the others"
 
 
 def _at_tick(tick: int, level: float, time_limit: int) -> str:
@@ -246,7 +246,7 @@ class TickThresholds(StoppingRule):
             f"{f'{level:.3g}' if level else 'in any case'} at {len(ticks)} ticks from {ticks[0]} to {ticks[-1]}"
             for level, ticks in many.items()
         ]
-        counted += [WAITING] if many and 1.0 in self.levels else []
+        counted += [_OTHERS] if many and 1.0 in self.levels else []
         return counted + [
             _at_tick(tick, level, time_limit)
             for tick, level, before in zip(self.ticks, self.levels, (None, *self.levels), strict=False)
@@ -265,7 +265,7 @@ class TickThresholds(StoppingRule):
             return [f"{high:.3g} from tick {first}", f"falling to {low:.3g} from tick {least}", *last]
         ticks = sorted(chain(*(found for level, found in self._held_at(time_limit).items() if level in levels)))
         where = f"at {len(ticks)} ticks from {ticks[0]} to {ticks[-1]}"
-        return [f"{levels[0]:.3g} falling to {levels[-1]:.3g} {where}", WAITING, *last]
+        return [f"{levels[0]:.3g} falling to {levels[-1]:.3g} {where}", _OTHERS, *last]
 
     def _held_at(self, time_limit: int) -> dict[float, list[int]]:
         """Return the ticks at which each threshold holds."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import feature_extractors as fx
 from feature_extractors.base import Feature
-from feature_extractors.catalogue import get
 from streamfs.base.progress import Progress, quiet
 from streamfs.costs.costs import Costs
 from streamfs.costs.pricing import Pricing, own_costs
@@ -43,7 +42,7 @@ FEW_COLUMNS = 6
 """Columns up to which all kinds of features of each are offered by default; of more, the essential ones."""
 
 
-CLOCK = get("count()")
+CLOCK = fx.get("count()")
 """It costs nothing, and tells the trees of a forest, which see all ticks, early readings from late ones."""
 
 

@@ -1,6 +1,5 @@
 """From which cost of an error on it pays to wait for more, rather than to guess."""
 
-from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -32,19 +31,18 @@ def worth_waiting(
     """Return what an error must cost at least before deciding all streams at some later tick costs less.
 
     `columns` are those in which streams are decided now, -1 for never, no better than by guesses, of which a share
-    `guessed` is right. There is None if no tick is surely better. Thresholds need not wait for all streams; so it
-    may pay sooner.
+    `guessed` is right. It is more than an error costs now. There is None if no tick is surely better. Thresholds
+    need not wait for all streams; so it may pay sooner.
     """
-
-    def rest(columns: Integers) -> float:
-        wrong = OF_ERRORS.of(followed, columns, time_limit)
-        return float(np.mean(costs.of(followed, columns, time_limit) - costs.error * wrong))
-
-    found, now = Waiting(inf, 0, 0.0), rest(columns)
-    for column, tick in enumerate(followed.ticks.tolist()):
-        there = np.full(len(columns), column)
-        right = 1.0 - float(OF_ERRORS.of(followed, there, time_limit).mean())
-        gain = right - guessed
-        if gain > SURELY * np.sqrt(right * (1.0 - right) / len(columns)):
-            found = min(found, Waiting(MARGIN * (rest(there) - now) / gain, tick, right))
-    return found if found.tick else None
+    right = 1.0 - OF_ERRORS.at_each(followed, time_limit).mean(axis=0)
+    rest = costs.at_each(followed, time_limit).mean(axis=0) - costs.error * (1.0 - right)
+    wrong_now = OF_ERRORS.of(followed, columns, time_limit).mean()
+    rest_now = costs.of(followed, columns, time_limit).mean() - costs.error * wrong_now
+    gains = right - guessed
+    better = np.flatnonzero(gains > SURELY * np.sqrt(right * (1.0 - right) / len(columns)))
+    if not len(better):
+        return None
+    even = (rest[better] - rest_now) / gains[better]
+    first = even.argmin()
+    tick, share = int(followed.ticks[better[first]]), float(right[better[first]])
+    return Waiting(MARGIN * max(float(even[first]), costs.error), tick, share)

@@ -326,6 +326,31 @@ def test_a_damaged_point_is_refused(procedure):
         markdown(with_about(procedure, point=POINT | {"accuracy_at_least": "much"}))
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"labelled": 0}, "labelled is 0, expected 1 to 40"),
+        ({"streams": 30}, "labelled is 40, expected 1 to 30"),
+        ({"right": 99}, "right is 99, expected 0 to 40"),
+        ({"streams_of": {}}, r"streams_of is {}, expected at most 40 in all"),
+        ({"streams_of": {"0": 99, "1": 20}}, r"streams_of is .*99.*, expected at most 40 in all"),
+        ({"right_of": {"0": 22}}, r"right_of has \['0'\], expected \['0', '1'\]"),
+        ({"labelled_of": {}}, r"labelled_of has \[\], expected \['0', '1'\]"),
+    ],
+)
+def test_what_held_out_streams_cannot_have_shown_is_refused(procedure, change, words):
+    of_classes = {
+        "streams_of": {"0": 20, "1": 20},
+        "labelled_of": {"0": 20, "1": 20},
+        "right_of": {"0": 11, "1": 11},
+    }
+    numbers = {"streams": 40, "labelled": 40, "right": 22, "stated": 0.5, "ticks": 1.0, "sent": 1.0}
+    about = {"held_out": numbers | of_classes}
+    assert "Always guessing" in markdown(replace(procedure, about=about))
+    with pytest.raises(ModelError, match=rf"the model is damaged: held_out\.{words}"):
+        markdown(replace(procedure, about={"held_out": numbers | of_classes | change}))
+
+
 def test_a_card_outlives_the_model_file(procedure, tmp_path):
     promised = with_about(procedure, promise=EVIDENCE)
     promised.save(tmp_path / "m.streamfs")

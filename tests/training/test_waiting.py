@@ -26,6 +26,12 @@ def test_an_error_costs_at_least_what_waiting_costs_more(error):
     assert (found.tick, found.right) == (10, pytest.approx(0.9))
 
 
+def test_who_is_advised_pays_more_than_now():
+    at_the_end = np.ones(40, dtype=np.int64)
+    found = worth_waiting(followed(36), at_the_end, DecisionCosts(2.0, 1.0), 10, guessed=0.5)
+    assert found.error_cost == MARGIN * 2.0
+
+
 def test_what_luck_explains_is_not_worth_waiting_for():
     at_once = np.zeros(40, dtype=np.int64)
     assert worth_waiting(followed(26), at_once, DecisionCosts(), 10, guessed=0.5) is None

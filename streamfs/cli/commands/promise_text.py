@@ -38,6 +38,7 @@ OPTIMISTIC = (
 def show(procedure: "Procedure", out: Path, *, as_json: bool) -> None:
     """Print a model, and what was promised or measured, with its meaning and limits."""
     from streamfs.cli import console
+    from streamfs.procedure.card_schema import read_held_out
 
     promise, point, card = (procedure.about.get(name) for name in ("promise", "point", "card"))
     unit = card["radio"]["unit"] if card else ""
@@ -51,7 +52,7 @@ def show(procedure: "Procedure", out: Path, *, as_json: bool) -> None:
             )
     elif point is not None:
         evidence, meaning = measured(point, unit), MEASURED
-    held_out = procedure.about.get("held_out")
+    held_out = read_held_out(procedure.about.get("held_out"))
     if held_out is not None:
         for warning in held_out_warnings(held_out, None if procedure.stopping else procedure.confidence):
             console.say(f"warning: {warning}")
