@@ -71,7 +71,7 @@ class Membership:
             if self.options.limits.streams_when_full == "refuse":
                 return NONE
             n_allowed = self._evictions_allowed(now)
-            if not n_allowed:
+            if n_allowed <= 0:
                 return NONE
             self._evict(n_allowed)
         self.roster.admit(name)
@@ -107,7 +107,10 @@ class Membership:
             self._clear("decision", name)
 
     def _evictions_allowed(self, now: float) -> int:
-        """Return how many streams may be evicted at a time, of the hour that it belongs to."""
+        """Return how many streams may be evicted at a time, of the hour that it belongs to.
+
+        Below 0 if other settings allow less than was evicted.
+        """
         limits, (since, _) = self.options.limits, self.evictions
         if not since <= now < since + HOUR:
             self.evictions = now, 0

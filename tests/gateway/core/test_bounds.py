@@ -105,6 +105,9 @@ def test_a_flood_of_new_names_evicts_a_share_an_hour_and_no_more():
         assert core.counters["evicted"] == 5 * hour
         assert core.counters["refused"] == 195 * hour
     assert sum(f"n{i}" in core.roster.nodes for i in range(50)) >= 35
+    core = core.reconfigured(ANY, make_options(streams=50, streams_when_full="evict", evicted_per_hour=0.02))
+    core.take([reading("one-more", 0, arrival=at + 3599)])
+    assert core.counters["evicted"] == 15  # not all but those that are too many for what is allowed now
 
 
 def test_one_stream_an_hour_is_evicted_from_however_few():
