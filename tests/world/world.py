@@ -75,6 +75,7 @@ class World:
         self._broker.on_taken = self.yard.hear
         self._wall_step = 0.0
         self._model = models(scenario.kind).first
+        self._bindings = bindings(scenario.kind)  # what makes them once in a process is no dealing of the gateway
         self._options = options_of(scenario)
         self._gateway = self._mirror = None
         self._stop = Event()
@@ -147,7 +148,7 @@ class World:
     def _live(self):
         self.process.begin()
         self._born = self.timeline.now
-        kind, commits = self._scenario.kind, self._scenario.commits
+        commits = self._scenario.commits
         self._state = self._transport = self._gateway = self._mirror = None
         folder, size = self._folder / "state", commits["segment_bytes"]
         self._state = State(folder, segment_bytes=size, spool=self._folder / "spool")
@@ -160,7 +161,7 @@ class World:
         )
         self._gateway = Gateway(
             model_file.first(self._state),
-            bindings(kind),
+            self._bindings,
             self._transport,
             self._options,
             state=self._state,
