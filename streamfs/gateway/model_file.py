@@ -3,7 +3,6 @@
 import logging
 from collections import Counter
 from collections.abc import Callable
-from threading import Event
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +51,7 @@ class ModelFile:
         self._read_again: Callable[[], Renewed] = (lambda: Renewed(read())) if read_again is None else read_again
         self._kept = kept
         self._wanted = ""
-        self._requested = Event()
+        self._is_requested = False  # no Event, whose lock a signal handler may find held by what it interrupts
 
     def first(self, state: State | None, *, trust: bool = False) -> Procedure:
         """Return the model of a new run: that of the file, or the last run's if the file is invalid.
@@ -71,13 +70,14 @@ class ModelFile:
     def request(self, digest: str = "") -> None:
         """Request a reload, or an earlier model; may be called from any thread, and from a signal handler."""
         self._wanted = digest
-        self._requested.set()
+        self._is_requested = True
 
     def take_request(self) -> bool:
         """Return whether a reload was requested since the last call."""
-        is_requested = self._requested.is_set()
-        self._requested.clear()
-        return is_requested
+        if not self._is_requested:
+            return False
+        self._is_requested = False
+        return True
 
     def newest(self, roster: Roster, keep: Callable[[Procedure], object]) -> Renewed | None:
         """Load what is requested and ``keep`` it for replays; return None if it is rejected for these streams."""

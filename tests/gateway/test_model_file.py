@@ -1,6 +1,8 @@
 """The model file: used if valid, otherwise rejected and reported."""
 
+import sys
 from dataclasses import replace
+from threading import Thread
 from time import monotonic
 
 import pytest
@@ -143,6 +145,26 @@ def test_a_model_that_previous_streams_cannot_follow_is_rejected_at_the_start(fi
     assert model_file.accepted(SECOND, core.roster) is SECOND
     assert model_file.accepted(replace(SECOND, period=2.0), core.roster) is core.procedure
     assert "has a period of 2 s" in model_file.refused
+
+
+def test_a_request_may_interrupt_whatever_takes_one(file):
+    """As a signal does, at any line of it, and nothing waits for what it has interrupted."""
+    model_file, _ = file
+
+    def interrupt(*_):
+        model_file.request()
+        return interrupt
+
+    def take():
+        sys.settrace(interrupt)
+        model_file.take_request()
+        sys.settrace(None)
+
+    thread = Thread(target=take, daemon=True)
+    thread.start()
+    thread.join(5.0)
+    assert not thread.is_alive()
+    assert model_file.take_request()
 
 
 def test_a_request_is_taken_once(file):
