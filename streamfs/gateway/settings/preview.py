@@ -82,7 +82,7 @@ class GatewayPreview:
 
 def preview_gateway(settings: Settings) -> GatewayPreview:
     """Preview the gateway of some settings; raise a SettingsError with all errors if it could not run."""
-    found = [*_missing_extras(settings), *_unfit_folders(settings), *_own_topics(settings)]
+    found = [*_missing_extras(settings), *_unfit_folders(settings)]
     procedure = _tried(
         lambda: Procedure.load(settings.model, trust=settings.trust, public_key=settings.require_signature),
         found,
@@ -120,17 +120,6 @@ def _missing_extras(settings: Settings) -> list[str]:
         f"{settings.where(*place)}: {'.'.join(place)}: {MissingExtraError(_PACKAGES[module], 'gateway')}"
         for module, place in wanted.items()
         if find_spec(module) is None
-    ]
-
-
-def _own_topics(settings: Settings) -> list[str]:
-    """Return errors of sources that name what the gateway itself publishes."""
-    own = f"{settings.prefix}/"
-    return [
-        f"{settings.where('source', number, 'topic')}: topic is {source.topic!r}, expected one outside {own}: "
-        "what the gateway publishes is never a reading"
-        for number, source in enumerate(settings.sources)
-        if source.topic.startswith(own)
     ]
 
 

@@ -182,10 +182,9 @@ def _sections(top: Section, folder: Path) -> dict[str, Any]:
     """Return the file's values by the names of `Settings`."""
     tables = {key: top.section(key) for key in ("broker", "streams", *_SECTIONS)}
     nodes = read_nodes(top.section("node"))
+    sections = top.sections("source")
     sources = tuple(
-        source
-        for number, section in enumerate(top.sections("source"))
-        for source in read_source(section, number, folder)
+        source for number, section in enumerate(sections) for source in read_source(section, number, folder)
     )
     found = vars(top.read(TopLevel)) | {
         key: tables[key].read(kind) for key, kind in _SECTIONS.items() if tables[key].exists
@@ -195,6 +194,13 @@ def _sections(top: Section, folder: Path) -> dict[str, Any]:
     if sources:
         found["sources"] = sources
     found["nodes"] = nodes
+    own = f"{found['prefix']}/"
+    for source in sources:
+        if str(source.topic).startswith(own):  # one that is missing is noted already
+            text = (
+                f"is {source.topic!r}, expected one outside {own}: what the gateway publishes is never a reading"
+            )
+            sections[source.number].note("topic", text)
     if found["require_signature"] is not None and found.get("promise", _MARK).on_withdrawal == RECERTIFY:
         tables["promise"].note("on_withdrawal", f"is {RECERTIFY!r}, expected another with require_signature")
     if found["drift"] is not None and not found["drift"].enabled:
