@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -177,9 +178,11 @@ def _messages_a_tick(streams: "StreamSet", channel: str, sent: Array, prices: Ma
 def check_prices(streams: "StreamSet", prices: Mapping[str, float] | None) -> None:
     """Refuse a price of an unknown quantity (DataError), and one that is negative or not finite (ValueError)."""
     known = {quantity_of(column) for column in streams.columns}
+    if prices is not None and not isinstance(prices, Mapping):
+        raise TypeError(f"prices is {prices!r}, expected prices of quantities: {{'light': 10}}")
     for quantity, price in ({} if prices is None else prices).items():
         if quantity not in known:
-            expected = f"expected one of {', '.join(sorted(known))}{nearest(quantity, known)}"
+            expected = f"expected one of {', '.join(sorted(known))}{nearest(str(quantity), known)}"
             raise DataError(f"there is a price of {quantity!r}, {expected}")
-        if not 0 <= price < float("inf"):
-            raise ValueError(f"price of {quantity} is {price}, expected a finite number not below 0")
+        if not isinstance(price, Real) or not 0 <= float(price) < float("inf"):
+            raise ValueError(f"price of {quantity} is {price!r}, expected a finite number not below 0")

@@ -98,7 +98,8 @@ class StreamSet:
         if self.values.ndim != 3:
             raise DataError(f"values have shape {self.values.shape}, expected (n_streams, n_ticks, n_columns)")
         n_streams, n_ticks, n_columns = self.values.shape
-        self.labels: Labels = np.asarray(labels).astype(np.str_)
+        given = np.asarray(labels)
+        self.labels: Labels = given.astype(np.str_)
         self.columns = tuple(columns)
         self.period = float(period)
         self.names = tuple(names) if names is not None else tuple(f"stream-{i}" for i in range(n_streams))
@@ -109,6 +110,7 @@ class StreamSet:
         _expect("lengths", self.lengths.shape, (n_streams,))
         check_names("column", self.columns)
         check_names("stream", self.names)
+        _require_labels(given, self.names)
         check_period("period", self.period)
         if n_streams and not 0 <= self.lengths.min() <= self.lengths.max() <= n_ticks:
             wrong = self.lengths[(self.lengths < 0) | (self.lengths > n_ticks)][0]
@@ -562,6 +564,13 @@ def _first_complete(needed: Array, lengths: Integers) -> Integers:
 def _expect(what: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
     if shape != expected:
         raise DataError(f"{what} have shape {shape}, expected {expected}")
+
+
+def _require_labels(labels: npt.NDArray[Any], names: Sequence[str]) -> None:
+    """Refuse labels that are None or NaN, as frames have them: their texts would be classes."""
+    for name, label in zip(names, labels.tolist(), strict=True) if labels.dtype.kind in "fO" else ():
+        if label is None or label != label:  # noqa: PLR0124 - NaN
+            raise DataError(f"the label of stream {name} is {label}: leave out streams without one")
 
 
 def _whole(lengths: npt.ArrayLike) -> Integers:

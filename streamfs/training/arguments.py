@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from streamfs.selection.by_name import SELECTORS, MakeSelector
 
 ANTICIPATED = "anticipated"
 """In place of a confidence: thresholds for each tick, by what waiting is expected to cost."""
+
+MOST_SEED = 2**31 - 1
 
 
 def require_classes(streams: StreamSet) -> None:
@@ -80,6 +83,12 @@ def confidence_of(confidence: float | str | None, select: object, channels: str)
     return False, confidence
 
 
+def require_seed(seed: object) -> None:
+    """Refuse a seed that is not a whole number, or to which others cannot be added."""
+    if not isinstance(seed, Integral) or not 0 <= int(seed) <= MOST_SEED:
+        raise ValueError(f"seed is {seed!r}, expected a whole number, 0 to {MOST_SEED}")
+
+
 def either_limit(time_limit: int | timedelta | None, horizon: int | timedelta | None) -> int | timedelta | None:
     """Return the time limit by whichever of its two names it is given."""
     if horizon is not None and time_limit is not None:
@@ -98,8 +107,8 @@ def whole_ticks(time_limit: int | timedelta | None, longest: int, period: float)
         if ticks < 1:
             raise ValueError(f"time limit is {time_limit}, expected at least one tick of {period:g} s")
         return ticks
-    if time_limit < 1 or time_limit != int(time_limit):
-        raise ValueError(f"time limit is {time_limit}, expected whole ticks, at least 1")
+    if not isinstance(time_limit, Real) or time_limit < 1 or time_limit != int(time_limit):
+        raise ValueError(f"time limit is {time_limit!r}, expected whole ticks, at least 1, or a timedelta")
     return int(time_limit)
 
 

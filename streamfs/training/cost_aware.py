@@ -162,6 +162,7 @@ def train(
     ['count()', 'mean(noise)']
     """
     arguments.require_classes(streams)
+    arguments.require_seed(seed)
     limit = arguments.either_limit(time_limit, horizon)
     is_anticipated, confidence = arguments.confidence_of(confidence, select, CHANNELS)
     streams = arguments.counting(streams, select, CHANNELS, is_anticipated=is_anticipated)

@@ -1,10 +1,11 @@
 """What decisions cost."""
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.base import LARGEST, Array
 from streamfs.data.streams import Integers
 from streamfs.training.held_out import Followed
 from streamfs.training.luck import believed_share, cautious_mean, chance_of, effective_number
@@ -20,7 +21,7 @@ class DecisionCosts:
     Raises
     ------
     ValueError
-        If one is negative or not finite, or an error costs nothing.
+        If one is no number, negative or above 1e100, or an error costs nothing.
     """
 
     error: float = 1.0
@@ -31,8 +32,8 @@ class DecisionCosts:
     def __post_init__(self) -> None:
         for name in ("error", "delay", "sending"):
             cost = getattr(self, name)
-            if not 0.0 <= cost < np.inf:
-                raise ValueError(f"{name}_cost is {cost}, expected a number of at least 0")
+            if not isinstance(cost, Real) or not 0.0 <= float(cost) <= LARGEST:
+                raise ValueError(f"{name}_cost is {cost!r}, expected a number of at least 0, at most {LARGEST:g}")
             object.__setattr__(self, name, float(cost))
         if self.error == 0.0:
             raise ValueError("error_cost is 0, expected more: a label that may be wrong needs no readings")

@@ -194,10 +194,12 @@ def test_groups_are_never_on_both_sides_of_the_test(command, folder):
 
 def test_a_group_that_is_missing_is_named(command, folder):
     (folder / "few.csv").write_text("stream,group\n", encoding="utf-8")
-    result = command(*OFFERED, *PROMISE, "-o", "none.streamfs", "--groups", "few.csv")
-    assert (result.code, result.out) == (1, "")
     name = StreamSet.read(folder / "pairs.csv").names[0]
-    assert f"few.csv has no group for stream {name!r}" in result.err
+    offered = [word for name in FEATURES for word in ("--feature", name)]
+    for options in ([*OFFERED, *PROMISE], offered):
+        result = command(*options, "-o", "none.streamfs", "--groups", "few.csv")
+        assert (result.code, result.out) == (1, "")
+        assert f"few.csv has no group for stream {name!r}" in result.err
 
 
 def test_prices_make_other_features_cheaper(command, folder):
@@ -307,7 +309,6 @@ WRONG = {
     "--explore f.csv --point 0 -o m": "0 is not in the range x>=1",
     "-o m --completeness 0.9": "--completeness needs --promise",
     "-o m --risk 0.1": "--risk needs --promise or --explore",
-    "-o m --groups rooms.csv": "--groups needs --promise or --explore",
     "-o m --as-offered": "--as-offered needs --promise or --explore",
     "-o m --png m.png": "--png needs --promise or --explore",
     "-o m --resume r.jsonl": "--resume needs --promise",

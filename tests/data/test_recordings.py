@@ -348,6 +348,7 @@ def test_labels_are_in_a_file_or_folders(files):
         ("max_age", -1.0, "max_age is -1.0, expected a number of seconds"),
         ("long", ("a", "b"), "long is .*, expected four columns"),
         ("columns", "x", "columns is 'x', expected the names of some columns"),
+        ("columns", ("x", "x"), "columns is .*, expected the names of some columns, each once"),
         ("time_format", "hours", "time_format is 'hours', expected s, ms, us, ns or a format"),
         ("time_format", "%H:%M:%S,%f", "time_format is '%H:%M:%S,%f', expected a point before %f"),
         (
@@ -533,6 +534,26 @@ def test_the_reader_accepts_what_it_proposes(files, text, proposal):
     if proposal:
         assert "; try " in str(refused.value)
         assert len(StreamSet.read(path, labelled=False, **proposal)) >= 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "texts", "proposal"),
+    [
+        ("stream,time,x,klass", "{s},{t},1,{c}", {"label": "klass"}),
+        ("stream,time,door,klass", "{s},{t},open,{c}", {"label": "klass", "values": {"open": 1}}),
+        ("unit,time,x,label", "{s},{t},1,{c}", {"stream": "unit"}),
+        ("stream\ttime\tx\ty\tlabel", "{s}\t{t}\t0,125\t1,2571\t{c}", {"decimal": ","}),
+        ("stream\ttime\tx\tlabel", "{s}\t{t}\t1,125\t{c}", {}),  # or thousands
+    ],
+)
+def test_a_label_a_stream_and_decimals_are_found_by_what_they_hold(files, columns, texts, proposal):
+    rows = [texts.format(s=f"s{s}", t=t, c="ab"[s % 2]) for s in range(6) for t in range(4)]
+    path = files(log="\n".join([columns, *rows])) / "log.csv"
+    with pytest.raises(LayoutError) as refused:
+        StreamSet.read(path)
+    assert refused.value.proposal == proposal
+    if proposal:
+        assert StreamSet.read(path, **proposal).classes == ("a", "b")
 
 
 @pytest.mark.parametrize("label", ["label", "activity"])

@@ -76,6 +76,8 @@ def assert_same(found, expected):
         ({"names": ["n", "n"]}, "stream 'n' occurs twice"),
         ({"names": ["n", ""]}, "stream 2 has the name ''"),
         ({"values": np.zeros((2, 3, 2)), "columns": ["x", "x"]}, "column 'x' occurs twice"),
+        ({"labels": np.array(["a", None])}, "the label of stream stream-1 is None: leave out streams without one"),
+        ({"labels": [1.0, NAN]}, "the label of stream stream-1 is nan"),
         ({"lengths": [3]}, r"lengths have shape \(1,\), expected \(2,\)"),
         ({"lengths": [3, 4]}, "a length is 4, expected 0 to 3 ticks"),
         ({"lengths": [-1, 3]}, "a length is -1, expected 0 to 3 ticks"),
@@ -263,7 +265,7 @@ def test_a_path_is_not_a_pattern(file):
         ("stream,time,label,x\na,0,calm,1\na,0,calm,1\n", "stream a of .* has several rows at tick 1 of 1 s"),
         ("stream,time,label,x\na,0,calm,inf\n", "x of stream a is inf at tick 1"),
         (b"stream,time,label,x\n\xff,0,calm,1\n", "cannot be read: it is not in UTF-8"),
-        (b"\x00\x01\x02\x03", "has no column 'time'"),
+        (b"\x00\x01\x02\x03", "has NUL bytes: it is damaged, or in UTF-16; save it in UTF-8"),
     ],
 )
 def test_a_damaged_table_is_refused(file, text, message):

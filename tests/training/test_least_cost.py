@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import feature_extractors as fx
 from feature_extractors.catalogue import SHAPE_KINDS
-from streamfs import Costs, Procedure, StreamSet, evaluate, tabulate, train
+from streamfs import Costs, Pricing, Procedure, StreamSet, evaluate, tabulate, train
 from streamfs.classifiers._calibration import TILT
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.tree import Tree
@@ -202,6 +202,11 @@ def test_a_model_that_cannot_serve_is_refused():
         ({"error_cost": 0.0}, "error_cost is 0, expected more"),
         ({"error_cost": -1.0}, r"error_cost is -1\.0, expected a number of at least 0"),
         ({"delay_cost": np.nan}, "delay_cost is nan, expected a number of at least 0"),
+        ({"delay_cost": 1e308}, r"delay_cost is 1e\+308, expected a number of at least 0, at most 1e\+100"),
+        ({"error_cost": "1"}, "error_cost is '1', expected a number"),
+        ({"time_limit": "3"}, "time limit is '3', expected whole ticks, at least 1, or a timedelta"),
+        ({"seed": 1.5}, "seed is 1.5, expected a whole number, 0 to 2147483647"),
+        ({"pricing": Pricing(prices={"level": "x"})}, "price of level is 'x', expected a finite number"),
         ({"sending_cost": -0.5}, r"sending_cost is -0\.5, expected a number of at least 0"),
         ({"error_cost": 2.0, "select": None}, "sending_cost are given, but select is not 'channels'"),
         ({"n_features": 3}, "n_features is 3, but select is 'channels': the features have no order"),

@@ -70,7 +70,7 @@ OPTIONS = (
 OF_PROMISE = {"completeness", "per_class", "max_cost", "strategy", "resume"}
 """Options that need --promise."""
 
-OF_EITHER = {"risk", "groups", "as_offered", "seconds", "png"}
+OF_EITHER = {"risk", "as_offered", "seconds", "png"}
 """Options that need --promise or --explore."""
 
 FOUND = {"confidence", "n_features"}

@@ -230,7 +230,10 @@ def train(
         options |= {} if confidence is None else {"confidence": confidence}
         options |= {} if n_features is None else {"n_features": n_features}
         options |= {name: cost for name, cost in decision_costs.items() if cost is not None}
-        options |= {} if promised.promise is not None else _limits(limits)
+        if promised.promise is None:
+            options |= _limits(limits)
+            group_of = promised.group_of(recorded)
+            recorded = recorded if group_of is None else recorded.grouped(group_of)
         _train(recorded, offered, promised, options, out, as_json=as_json)
         following = ["streamfs", "evaluate", str(out), "STREAMS", *streams.flags_of_model]
         say(f"wrote {out}; next: {shlex.join(following)}")

@@ -113,8 +113,10 @@ class Layout:
             check_values(self.values)
         if self.decimal not in (None, ",", "."):
             raise DataError(f"decimal is {self.decimal!r}, expected ',' or '.'")
-        if self.columns is not None and (isinstance(self.columns, str) or not self.columns):
-            raise DataError(f"columns is {self.columns!r}, expected the names of some columns")
+        if self.columns is not None and (
+            isinstance(self.columns, str) or not 0 < len(set(self.columns)) == len(self.columns)
+        ):
+            raise DataError(f"columns is {self.columns!r}, expected the names of some columns, each once")
         check_period("period", self.period)
         if self.resample not in (None, *RULES):
             raise DataError(f"resample is {self.resample!r}, expected {' or '.join(map(repr, RULES))}")

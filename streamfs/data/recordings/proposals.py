@@ -57,15 +57,18 @@ _SEEN = 1000  # rows
 _RISING = 0.7  # share of steps of a time that do not lead back, which is where streams end
 _COUNTED = 10  # least rows that are counted
 _COMMA = r"^[+-]?\d*,\d+$"
-_THOUSANDS = r"^[+-]?\d{1,3},\d{3}$"
+_THOUSANDS = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 
 
 def guess(tables: Sequence[Table], layout: Layout, error: LayoutError) -> Iterator[dict[str, Any]]:
     """Yield fields of a layout that may be missing: those of the error, or columns by name and content."""
+    tables = recorded(tables, layout)
     if error.proposal:
+        stream = None if layout.stream_columns else _columns(tables[0], layout).get("stream")
+        if error.proposal == {"labels": RUNS} and stream is not None:
+            yield {"stream": stream}  # of one label each, perhaps
         yield error.proposal
         return
-    tables = recorded(tables, layout)
     if (labels := _label_file(tables, layout)) is not None:
         yield labels
     guessed = _columns(tables[0], layout)
@@ -117,7 +120,7 @@ def _texts(tables: Sequence[Table], layout: Layout) -> Iterator[dict[str, Any]]:
     columns = [words_of(pl.concat(part)) for part in parts.values()]
     commas = [pl.concat(part).drop_nulls().str.strip_chars() for part in parts.values()]
     if layout.decimal is None and any(texts.str.contains(_COMMA).any() for texts in commas):
-        if not any(texts.str.contains(_THOUSANDS).any() for texts in commas):
+        if any((texts.str.contains(_COMMA) & ~texts.str.contains(_THOUSANDS)).any() for texts in commas):
             yield {"decimal": ","}
     elif values := proposed_values(columns):
         yield {"values": values}
@@ -157,8 +160,11 @@ class _Guess:
         readings = [c for c in self.table.columns if c in self.free and self._measures(self.cells[c])]
         if stream is None:
             stream = self._stream(times, readings)
-        readings = [column for column in readings if column != stream]
-        left_out = {column for column in self.free if column not in (*readings, stream)}
+        if label is None and self._misses_label():
+            label = self._label_of(stream)
+            others |= {} if label is None else {"label": label}
+        readings = [column for column in readings if column not in (stream, label)]
+        left_out = {column for column in self.free if column not in (*readings, stream, label)}
         named = times[0] if len(times) == 1 else times
         return {
             **({} if stream in (None, STREAM) else {"stream": stream}),
@@ -166,6 +172,27 @@ class _Guess:
             **others,
             **({"columns": tuple(readings)} if left_out and readings else {}),
         }
+
+    def _misses_label(self) -> bool:
+        layout = self.layout
+        return layout.labelled and layout.labels is layout.label is None and LABEL not in self.table.columns
+
+    def _label_of(self, stream: str | None) -> str | None:
+        """Return the only column of words of which each stream has one, whatever it is called."""
+        streams = [*self.layout.stream_columns] or [stream or STREAM]
+        if not set(streams) <= set(self.table.columns):
+            return None
+        words = [
+            column
+            for column in self.free
+            if column not in streams and self._is_text(self.cells[column]) and self._names(column, streams)
+        ]
+        return words[0] if len(words) == 1 else None
+
+    def _names(self, column: str, streams: list[str]) -> bool:
+        """Return whether a column has several values, repeats them, and each stream has one of them."""
+        n_values = self.cells.group_by(streams).agg(pl.col(column).n_unique())[column]
+        return 1 < self.cells[column].n_unique() < len(n_values) and n_values.max() == 1
 
     def label_without_times(self) -> str | None:
         """Return the column of labels, if there is one, and none of times."""

@@ -112,6 +112,7 @@ def open_table(path: Path, name: str = "") -> Table:
             columns, parts = rows.columns, partial(iter, [rows])
         else:
             first = next(_blocks(path), b"")
+            _require_text(first, path)
             if b"\r" in first and b"\n" not in first:
                 raise DataError(f"{path} has carriage returns alone between rows: save it with line feeds")
             separator = _separator(first)
@@ -194,6 +195,7 @@ def _csv_parts(path: Path, columns: Sequence[str], separator: str) -> Iterator[p
     header = first.partition(b"\n")[0].rstrip()
 
     def rows_of(block: bytes) -> pl.DataFrame:
+        _require_text(block, path)
         n_header = int(block is first)
         rows = _parsed(block, columns, separator)[n_header:]
         return _without_headers(rows) if block.count(header) > n_header else rows
@@ -225,6 +227,12 @@ def _header(block: bytes, separator: str) -> list[str]:
     cells = ["" if cell is None else cell for cell in table.row(0)]
     is_spaced = len(cells) > 1 and all(cell.startswith(" ") for cell in cells[1:])
     return [cell.strip() for cell in cells] if is_spaced else cells
+
+
+def _require_text(block: bytes, path: Path) -> None:
+    """Refuse what polars would take for text."""
+    if b"\0" in block:
+        raise DataError(f"{path} has NUL bytes: it is damaged, or in UTF-16; save it in UTF-8")
 
 
 def _require_header(cells: Sequence[str], path: Path) -> None:

@@ -24,6 +24,7 @@ from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.split import require_one_node
 from streamfs.relief import position_grid
 from streamfs.selection.by_name import SELECTORS, MakeSelector
+from streamfs.training.arguments import require_seed
 from streamfs.training.cross_validation import Learn
 from streamfs.training.learners import (
     BOOSTING,
@@ -140,8 +141,7 @@ class PromiseProblem:
     def __post_init__(self) -> None:
         if not isinstance(self.promise, Promise):
             raise TypeError(f"promise is {self.promise!r}, expected a Promise, such as Promise(accuracy=0.9)")
-        if not isinstance(self.seed, Integral) or self.seed < 0:
-            raise ValueError(f"seed is {self.seed!r}, expected a whole number, at least 0")
+        require_seed(self.seed)
         if not isinstance(self.n_jobs, Integral) or self.n_jobs == 0:
             raise ValueError(f"n_jobs is {self.n_jobs!r}, expected a whole number of threads, or -1 for all")
         if self.streams.weights is not None:

@@ -581,7 +581,7 @@ class TestWrongArguments:
             ({"seconds": float("nan")}, ValueError, "seconds is nan, expected a number of more than 0"),
             ({"seconds": "1"}, ValueError, "seconds is '1', expected a number"),
             ({"max_cost": -1.0}, ValueError, "max_cost is -1.0, expected a number of more than 0"),
-            ({"seed": -1}, ValueError, "seed is -1, expected a whole number, at least 0"),
+            ({"seed": -1}, ValueError, "seed is -1, expected a whole number, 0 to 2147483647"),
             ({"seed": None}, ValueError, "seed is None, expected a whole number"),
             ({"n_jobs": 0}, ValueError, "n_jobs is 0, expected a whole number of threads, or -1 for all"),
             ({"n_jobs": 1.5}, ValueError, "n_jobs is 1.5, expected a whole number"),
