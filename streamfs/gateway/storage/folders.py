@@ -1,4 +1,4 @@
-"""Folders of a state: for their owner alone, and durable."""
+"""Folders of a state: for their owner alone, durable, and still there."""
 
 import os
 from contextlib import suppress
@@ -41,3 +41,16 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def check_in_place(path: Path, opened: os.stat_result) -> None:
+    """Raise an OSError if a path no longer names the file that was opened there.
+
+    What is written to a file that was deleted, or moved with its folder, is not found at the next start.
+    """
+    try:
+        is_there = os.path.samestat(os.stat(path), opened)  # noqa: PTH116 - at each commit, and twice as fast
+    except FileNotFoundError:
+        is_there = False
+    if not is_there:
+        raise OSError(f"{path.name} was deleted or moved while in use; put it back, or start the gateway again")

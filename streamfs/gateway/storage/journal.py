@@ -15,10 +15,12 @@ from streamfs.errors import StateError
 from streamfs.gateway.core.options import Limits
 from streamfs.gateway.core.records import Mark
 from streamfs.gateway.messages.publication import Publication
+from streamfs.gateway.storage.folders import check_in_place
 from streamfs.gateway.storage.journal_reader import JournalReader
 from streamfs.gateway.storage.journal_rows import COLUMNS
 from streamfs.gateway.storage.journal_schema import check_whole, connect, migrate, using, version_of
 from streamfs.gateway.storage.journal_writer import JournalWriter
+from streamfs.gateway.storage.segment import storing
 from streamfs.procedure.procedure import Decision
 
 _N_SNAPSHOTS = 2  # the newest, and one as a fallback
@@ -64,6 +66,7 @@ class Journal(JournalReader):
         try:
             _open(connection, Path(path))
             super().__init__(path, connection)
+            self._opened = self.path.stat()
             totals = self.check_sums()
             self._snapshots = self.snapshot_positions()
         except BaseException:
@@ -84,6 +87,8 @@ class Journal(JournalReader):
         """
         if entry.position < self.position:
             raise ValueError(f"position is {entry.position}, expected at least {self.position}")
+        with storing(self.path):
+            check_in_place(self.path, self._opened)
         snapshots = self._snapshots
         with self._in_use, using(self.path), self._writer.transaction(entry.position):
             n_repeated = self._add_decisions(entry.decisions)

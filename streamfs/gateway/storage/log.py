@@ -14,7 +14,7 @@ from streamfs.errors import LogError, StateError
 from streamfs.gateway.core.options import Commits
 from streamfs.gateway.core.records import Record
 from streamfs.gateway.storage.durable_position import DurablePosition, check_end, known_durable
-from streamfs.gateway.storage.folders import OWNERS_FOLDER, make_folder, open_owned, sync_folder
+from streamfs.gateway.storage.folders import OWNERS_FOLDER, check_in_place, make_folder, open_owned, sync_folder
 from streamfs.gateway.storage.frames import pack_frame
 from streamfs.gateway.storage.log_reader import read_log, read_segment
 from streamfs.gateway.storage.segment import (
@@ -99,6 +99,7 @@ class Log:
         self._check_open()
         frame = pack_frame(self.end, records)
         with storing(self._folder):
+            self._check_in_place()
             segment = self._segment_for(len(frame), records[-1].arrival)
             try:
                 segment.write([frame])
@@ -166,6 +167,13 @@ class Log:
     def _check_open(self) -> None:
         if self._lock is None or self._lock.closed:
             raise ValueError(f"the log in {self._folder} is closed, expected an open one")
+
+    def _check_in_place(self) -> None:
+        """Raise an OSError if the folder, or the newest segment, is not where it was."""
+        if self._lock is not None:
+            check_in_place(self._folder / _LOCK, os.fstat(self._lock.fileno()))
+        if self._segment is not None:
+            self._segment.check_in_place()
 
     def _find_end(self) -> None:
         """Find the end of the last segment, cut off what is torn there, and sync the rest."""

@@ -11,7 +11,7 @@ from typing import IO
 from zlib import crc32
 
 from streamfs.errors import LogError, StorageError
-from streamfs.gateway.storage.folders import OWNERS_FILE, open_owned, sync_folder
+from streamfs.gateway.storage.folders import OWNERS_FILE, check_in_place, open_owned, sync_folder
 from streamfs.gateway.storage.frames import MARK_BYTES, Frame, read_frame
 
 _KIND, _VERSION = b"streamfs log ", b"1"
@@ -113,7 +113,7 @@ class Segment:
         self.size, self.is_sound = size, True
         if not size:
             path.unlink(missing_ok=True)
-        self._file = open_owned(path, "r+b" if size else "x+b")
+        self._path, self._file = path, open_owned(path, "r+b" if size else "x+b")
         try:
             self._start()
         except OSError:
@@ -128,6 +128,10 @@ class Segment:
         """Make what was written durable."""
         os.fdatasync(self._file.fileno())
         self._synced = self.size
+
+    def check_in_place(self) -> None:
+        """Raise an OSError if the file was deleted or moved."""
+        check_in_place(self._path, os.fstat(self._file.fileno()))
 
     def abandon(self) -> None:
         """Close, and if possible cut off what may not be durable."""

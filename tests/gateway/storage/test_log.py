@@ -23,6 +23,7 @@ from streamfs.gateway.core.records import Record
 from streamfs.gateway.storage import log as log_module
 from streamfs.gateway.storage import segment as segment_module
 from streamfs.gateway.storage.frames import Frame, pack_frame
+from streamfs.gateway.storage.journal import Entry, Journal
 from streamfs.gateway.storage.log import Log, read_log, read_segment
 from streamfs.gateway.storage.segment import HEADER_BYTES, Segment, find_end, segments
 
@@ -357,6 +358,26 @@ def test_a_second_gateway_is_refused(tmp_path):
         ended = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
         assert "is in use by another gateway" in ended.stderr
     Log(tmp_path).close()
+
+
+def test_nothing_is_written_to_what_was_deleted_or_moved(tmp_path):
+    """It would not be there at the next start; what is put back takes it."""
+    folder, aside = tmp_path / "log", tmp_path / "aside"
+    with closing(Log(folder)) as log:
+        append_each(log, [record(0)])
+        for moved in (folder, folder / "lock", *segments(folder)):
+            moved.rename(aside)
+            with pytest.raises(StorageError, match="was deleted or moved while in use; put it back, or start"):
+                log.append([record(1)])
+            aside.rename(moved)
+        append_each(log, [record(1)])
+    assert contents(folder) == [record(0), record(1)]
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        journal.path.rename(aside)
+        with pytest.raises(StorageError, match="was deleted or moved while in use"):
+            journal.commit(Entry(1))
+        aside.rename(journal.path)
+        journal.commit(Entry(1))
 
 
 def test_folders_that_a_process_made_and_did_not_sync_are_durable(tmp_path, monkeypatch):
