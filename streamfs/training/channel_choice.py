@@ -9,6 +9,7 @@ import numpy as np
 from feature_extractors.base import Array, Feature
 from feature_extractors.report import quantity_of, split_channel
 from streamfs.base.progress import Progress, quiet
+from streamfs.data.clock import clock_of
 from streamfs.training.confidence import choose_confidence
 from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.held_out import OutOfFold
@@ -170,8 +171,3 @@ def groups_of(feature: Feature) -> Choice:
     """Return the groups of channels that a feature reads."""
     split = (split_channel(channel) for channel in feature.columns)
     return frozenset((quantity_of(column), policy.name) for column, policy in split)
-
-
-def clock_of(features: Sequence[Feature]) -> int:
-    """Return the place of the feature that counts samples, -1 if there is none."""
-    return next((i for i, feature in enumerate(features) if feature.name == "count()"), -1)

@@ -10,13 +10,13 @@ from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, quiet
 from streamfs.costs.costs import Costs
 from streamfs.costs.pricing import Pricing, own_costs
+from streamfs.data.clock import CLOCK, clock_of
 from streamfs.data.default_features import RICH, default_features
 from streamfs.data.pattern_features import pattern_features
 from streamfs.data.streams import StreamSet
 from streamfs.procedure.procedure import Procedure
 from streamfs.selection.by_name import MakeSelector
 from streamfs.training import arguments
-from streamfs.training.channel_choice import clock_of
 from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.learners import FOREST
 from streamfs.training.least_cost import LeastCost
@@ -40,10 +40,6 @@ N_KERNELS, LEAST_KERNELS = 80, 8
 
 FEW_COLUMNS = 6
 """Columns up to which all kinds of features of each are offered by default; of more, the essential ones."""
-
-
-CLOCK = fx.get("count()")
-"""It costs nothing, and tells the trees of a forest, which see all ticks, early readings from late ones."""
 
 
 def train(

@@ -13,6 +13,7 @@ from streamfs.base.progress import Progress, step
 from streamfs.classifiers.classifier import Classifier
 from streamfs.costs.pricing import Pricing
 from streamfs.costs.spending import Spending
+from streamfs.data.clock import clock_of
 from streamfs.data.feature_table import FeatureTable, episode_lengths, require_episodes, tabulate
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import TrainingError
@@ -22,7 +23,7 @@ from streamfs.procedure.kin import Kin
 from streamfs.procedure.procedure import Procedure
 from streamfs.relief import position_grid
 from streamfs.training import arguments
-from streamfs.training.channel_choice import ChannelChoice, clock_of
+from streamfs.training.channel_choice import ChannelChoice
 from streamfs.training.confidence import Confident, choose_confidence
 from streamfs.training.cross_validation import Learn
 from streamfs.training.decision_costs import DecisionCosts

@@ -3,15 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
 
-import feature_extractors as fx
 from feature_extractors.base import Feature
+from streamfs.data.clock import CLOCK
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
 from streamfs.training.promises.channel_groups import FEW, ChannelGroups
 from streamfs.training.promises.policies import bare_name, with_policies
-
-TICK = "count()"
-"""The feature that counts ticks; it reads no column, and costs nothing."""
 
 Propose = Callable[[Sequence[Feature]], list[int]]
 """From features to the indices of those to search."""
@@ -46,13 +43,13 @@ class Candidates(NamedTuple):
         vary: bool,
         shared: bool = False,
     ) -> Self:
-        """Take the tick, the proposed ones of the features offered, and their variants.
+        """Take the clock, the proposed ones of the features offered, and their variants.
 
         With `vary` the same features over other channels are candidates. If features share the cost of their
         channels, those of the same channels are added together, and if they are few, also one by one; otherwise
         only one by one.
         """
-        everything = list(dict.fromkeys([fx.get(TICK), *offered]))
+        everything = list(dict.fromkeys([CLOCK, *offered]))
         free = [feature for feature in everything if not feature.columns]
         paid = tuple(feature for feature in everything if feature.columns)
         n_offered = len(paid)
