@@ -103,6 +103,7 @@ def check_scores(scores: npt.NDArray[Any]) -> None:
 
 def check_shares(shares: npt.NDArray[Any]) -> None:
     """Refuse what is not the probabilities of classes."""
-    is_within = (shares.min(axis=1) >= 0.0) & (shares.max(axis=1) <= 1.0)
+    is_within = np.logical_and.reduce((shares >= 0.0) & (shares <= 1.0), axis=1)
     _refuse("shares", ~is_within, shares, "shares in [0, 1]")
-    _refuse("shares", ~(abs(shares.sum(axis=1) - 1.0) <= 1e-9), shares, "shares that sum to 1")
+    sums: npt.NDArray[np.float64] = shares @ np.ones(shares.shape[1])  # faster than a sum over few columns
+    _refuse("shares", ~(np.abs(sums - 1.0) <= 1e-9), shares, "shares that sum to 1")
