@@ -270,6 +270,8 @@ def streams_figure(streams: "StreamSet") -> Figure:
         axes.set_title(fill(f"{label or 'without label'} ({(streams.labels == label).sum()})", 24))
     figure.supxlabel("seconds", fontsize="medium")
     words = "some streams (grey), their median and middle half (blue)"
+    for what, shown, known in ("classes", classes, streams.classes), ("columns", columns, streams.columns):
+        words += f"; {len(shown)} of {len(known)} {what}" if len(shown) < len(known) else ""
     figure.suptitle(fill(words, int(11 * width)), fontsize="medium")
     return figure
 

@@ -86,7 +86,7 @@ def test_a_sweep_draws_its_measures():
     assert panels[-1].get_ylabel() == "J a stream"
 
 
-def test_each_class_is_drawn_by_its_median_while_half_of_it_goes_on():
+def test_each_class_is_drawn_by_its_median_while_half_of_it_goes_on(monkeypatch):
     values = np.arange(24.0).reshape(4, 3, 2)
     streams = StreamSet(values, ["off", "on", "on", "on"], ["x", "y"], 2.0, lengths=[3, 3, 1, 1])
     figure = plots.streams_figure(streams)
@@ -94,6 +94,9 @@ def test_each_class_is_drawn_by_its_median_while_half_of_it_goes_on():
     median = figure.axes[3].get_lines()[-1]  # y of class on, of which one in three goes on after its first tick
     assert_array_equal(median.get_xdata(), [0.0])
     assert_array_equal(median.get_ydata(), [np.median(values[1:, 0, 1])])
+    assert "of 2" not in figure.get_suptitle()
+    monkeypatch.setattr(plots, "MOST_CLASSES", 1)
+    assert plots.streams_figure(streams).get_suptitle().endswith("; 1 of 2 classes")
 
 
 @pytest.mark.parametrize("seed", range(3))
