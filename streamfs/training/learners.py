@@ -187,7 +187,14 @@ def refuse_weights(table: FeatureTable, model: object) -> None:
 
 def uncalibrated_learner(learn: Learn) -> Learn:
     """Fit by a function, without a calibration of its own: training calibrates what is fitted."""
-    return lambda table: learn(table).uncalibrated()
+
+    def learn_uncalibrated(table: FeatureTable) -> Classifier:
+        fitted = learn(table)
+        if not isinstance(fitted, Classifier):
+            raise TypeError(f"classifier returned {fitted!r}, expected a Classifier of the table that it is given")
+        return fitted.uncalibrated()
+
+    return learn_uncalibrated
 
 
 def _classes(labels: Labels) -> list[str]:

@@ -542,6 +542,11 @@ def test_the_reader_accepts_what_it_proposes(files, text, proposal):
         ("stream,time,x,klass", "{s},{t},1,{c}", {"label": "klass"}),
         ("stream,time,door,klass", "{s},{t},open,{c}", {"label": "klass", "values": {"open": 1}}),
         ("unit,time,x,label", "{s},{t},1,{c}", {"stream": "unit"}),
+        (
+            "room,ts,x,firmware,label",
+            "{s},{s[1]}{t},1,v1,{c}",
+            {"stream": "room", "time": "ts", "columns": ("x",)},
+        ),
         ("stream\ttime\tx\ty\tlabel", "{s}\t{t}\t0,125\t1,2571\t{c}", {"decimal": ","}),
         ("stream\ttime\tx\tlabel", "{s}\t{t}\t1,125\t{c}", {}),  # or thousands
     ],

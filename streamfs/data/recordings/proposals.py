@@ -260,6 +260,8 @@ class _Guess:
     def _stream(self, times: tuple[str, ...], readings: Sequence[str]) -> str | None:
         """Return the column that names streams, if one has to: it tells rows of one time apart, or parts."""
         texts = [c for c in self.free if c not in readings and not self._is_moment(self.cells[c])]
+        if len(self.cells) >= _COUNTED:
+            texts = [c for c in texts if self.cells[c].drop_nulls().n_unique() > 1]  # others name the recording
         when = moments(self.cells, times)
         if when.n_unique() < (1 - MANY) * len(self.cells):
             table = self.cells.with_columns(when.alias("\0time"))
