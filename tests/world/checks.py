@@ -70,7 +70,7 @@ def check_silence(scenario, outcome, _):
 
 def check_pace(scenario, outcome, _):
     """No honest stream has more decisions than seconds have passed, however far the wall clock was set."""
-    seconds = max(scenario.end, *outcome.asked.values())
+    seconds = max([scenario.end, *outcome.asked.values()])
     numbers = Counter(decision["stream"] for decision in outcome.decisions)
     disturbed = {*bindings(scenario.kind).streams} - {*honest_streams(scenario.kind)}
     for stream, number in numbers.items():
