@@ -93,7 +93,7 @@ as often as for ours. aeon's and tslearn's classifiers are slow, and decide 150 
 test series, the same ones with each seed. `train` also chooses what is sent: on sets of one column a report on change may be chosen, which
 sends less and says less; peers with classifiers of their own read every tick. That few streams are decided at the first tick all
 or none, of fewer than forty, was decided on other sets, but after a look at these with the seeds 0 to 2; that they are held out
-again and again, and that trees cut the count of samples first, on fifteen other sets, before a look at these. Not run: {not_run}.
+again and again on fifteen other sets, before a look at these. Not run: {not_run}.
 aeon 1.6.0 asks for numba below 0.64, and was run with the version below.
 {report(found)}
 aeon {version("aeon")}, tslearn {version("tslearn")}; {processor()}

@@ -14,7 +14,6 @@ from streamfs.classifiers.classifier import Classifier
 from streamfs.classifiers.estimator import EstimatorClassifier
 from streamfs.classifiers.extra_trees import ExtraTreesClassifier
 from streamfs.classifiers.forest import Forest
-from streamfs.data.clock import clock_of
 from streamfs.data.feature_table import FeatureTable, tabulate
 from streamfs.data.streams import Integers, Labels, StreamSet
 from streamfs.errors import TrainingError
@@ -112,8 +111,7 @@ def small_leaf_forest(
 ) -> ExtraTreesClassifier:
     """Grow a forest with small leaves on ticks of each stream, weighted by one over their number."""
     values, labels, weights = rows_at(table, points)
-    clock = clock_of(table.features)
-    forest = ExtraTreesClassifier(n_trees, SMALL_LEAF, N_CANDIDATES, clock=clock, laplace=False, random_state=seed)
+    forest = ExtraTreesClassifier(n_trees, SMALL_LEAF, N_CANDIDATES, laplace=False, random_state=seed)
     return forest.fit(values, labels, sample_weight=weights)
 
 
