@@ -1,14 +1,11 @@
-"""What parameters of estimators may be: declared as scikit-learn declares them, refused in our words.
+"""What parameters of estimators may be: a constraint, a type, `callable` or None for each of the alternatives."""
 
-scikit-learn has the base of its constraints, and what makes them, in a private module alone.
-"""
-
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import InvalidParameterError, _Constraint, make_constraint
 
 MOST = 2**31 - 1
 """The largest count: what is larger is a slip, and would not end."""
@@ -17,10 +14,22 @@ MOST_JOBS = 1024
 """Most threads."""
 
 Constraints = Mapping[str, Sequence[Any]]
-"""By parameter, what it may be: constraints of this module, and whatever scikit-learn's own estimators declare."""
+"""By parameter, what it may be."""
 
 
-class Whole(_Constraint):
+class ParameterError(ValueError, TypeError):
+    """A parameter of an estimator is not what it may be."""
+
+
+class Constraint(ABC):
+    """What a parameter may be; its text follows "expected"."""
+
+    @abstractmethod
+    def is_satisfied_by(self, value: object) -> bool:
+        """Return whether a value is of this kind."""
+
+
+class Whole(Constraint):
     """A whole number in a range; True and False are none."""
 
     def __init__(self, least: int = 0, most: int = MOST) -> None:
@@ -37,7 +46,7 @@ class Whole(_Constraint):
         return f"a whole number, {bounds}"
 
 
-class RealNumber(_Constraint):
+class RealNumber(Constraint):
     """A number from `least` to `most`, infinity left out; with `above`, one that is more than that."""
 
     def __init__(self, least: float = 0.0, most: float = np.inf, *, above: float = -np.inf) -> None:
@@ -54,7 +63,7 @@ class RealNumber(_Constraint):
         return f"a number, {words}" if self.most == np.inf else f"a number, {words} and at most {self.most:g}"
 
 
-class OneOf(_Constraint):
+class OneOf(Constraint):
     """One of some words."""
 
     def __init__(self, *words: str) -> None:
@@ -68,7 +77,7 @@ class OneOf(_Constraint):
         return " or ".join(map(repr, self.words))
 
 
-class Numbers(_Constraint):
+class Numbers(Constraint):
     """A sequence or an array of numbers."""
 
     kinds = "iuf"
@@ -96,7 +105,7 @@ class Wholes(Numbers):
         return "whole numbers"
 
 
-class Sequences(_Constraint):
+class Sequences(Constraint):
     """A list, a tuple or another sequence, no text."""
 
     def is_satisfied_by(self, value: object) -> bool:
@@ -107,7 +116,44 @@ class Sequences(_Constraint):
         return "a sequence"
 
 
-class Made(_Constraint):
+class Flag(Constraint):
+    """True or False."""
+
+    def is_satisfied_by(self, value: object) -> bool:
+        """Return whether a value is one of them."""
+        return isinstance(value, (bool, np.bool_))
+
+    def __str__(self) -> str:
+        return "True or False"
+
+
+class Seed(Constraint):
+    """What `sklearn.utils.check_random_state` takes."""
+
+    def is_satisfied_by(self, value: object) -> bool:
+        """Return whether random numbers can be drawn by a value."""
+        is_whole = isinstance(value, Integral) and 0 <= int(value) < 2**32
+        return value is None or is_whole or isinstance(value, np.random.RandomState)
+
+    def __str__(self) -> str:
+        return f"a whole number, 0 to {2**32 - 1}, a RandomState, or None"
+
+
+class Folds(Constraint):
+    """What `sklearn.model_selection.check_cv` takes."""
+
+    def is_satisfied_by(self, value: object) -> bool:
+        """Return whether rows can be divided by a value."""
+        if isinstance(value, Integral):
+            return int(value) >= 2
+        is_iterable = isinstance(value, Iterable) and not isinstance(value, str)
+        return value is None or is_iterable or Made("split", "get_n_splits").is_satisfied_by(value)
+
+    def __str__(self) -> str:
+        return "a whole number of folds, at least 2, divisions, an object with split and get_n_splits, or None"
+
+
+class Made(Constraint):
     """An object, no class, with some methods."""
 
     def __init__(self, *methods: str) -> None:
@@ -121,10 +167,27 @@ class Made(_Constraint):
         return f"an object with {' and '.join(self.methods)}"
 
 
+class _Plain(Constraint):
+    """A type, `callable`, or None."""
+
+    def __init__(self, declared: Any) -> None:
+        self.declared = declared
+
+    def is_satisfied_by(self, value: object) -> bool:
+        if self.declared is None:
+            return value is None
+        return callable(value) if self.declared is callable else isinstance(value, self.declared)
+
+    def __str__(self) -> str:
+        if self.declared is None:
+            return "None"
+        return "a function" if self.declared is callable else f"of type {self.declared.__name__}"
+
+
 def require_parameters(declared: Constraints, values: Mapping[str, Any]) -> None:
-    """Raise a ValueError, which is a TypeError, too, for the first parameter that is not what is declared."""
+    """Raise a ParameterError for the first parameter that is not what is declared."""
     for name, allowed in declared.items():
-        constraints = [each if isinstance(each, _Constraint) else make_constraint(each) for each in allowed]
+        constraints = [each if isinstance(each, Constraint) else _Plain(each) for each in allowed]
         if not any(each.is_satisfied_by(values[name]) for each in constraints):
             expected = ", or ".join(map(str, constraints))
-            raise InvalidParameterError(f"{name} is {values[name]!r}, expected {expected}")
+            raise ParameterError(f"{name} is {values[name]!r}, expected {expected}")

@@ -13,7 +13,7 @@ from streamfs.base.estimators import (
     training_rows,
     training_weights,
 )
-from streamfs.base.parameters import RealNumber, Whole
+from streamfs.base.parameters import RealNumber, Seed, Whole
 from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers.boosted_trees import BoostedTrees
 
@@ -78,7 +78,7 @@ class BoostingClassifier(ProbableClassifier):
         "max_leaves": [Whole(2)],
         "min_rows": [Whole(1)],
         "l2": [RealNumber()],
-        "random_state": ["random_state"],
+        "random_state": [Seed()],
     }
 
     def __init__(

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows, training_weights
-from streamfs.base.parameters import Numbers, OneOf, RealNumber, Wholes
+from streamfs.base.parameters import Flag, Numbers, OneOf, RealNumber, Wholes
 from streamfs.classifiers._columns import sort_columns
 from streamfs.classifiers._evaluate import Array, Flags, Indices
 from streamfs.classifiers._grow import grow
@@ -83,7 +83,7 @@ class C45Classifier(ProbableClassifier):
         "feature_costs": [Numbers(), None],
         "confidence_factor": [RealNumber(1e-15, 0.5)],
         "min_leaf": [RealNumber(above=0.0)],
-        "laplace": ["boolean"],
+        "laplace": [Flag()],
         "nominal": [Wholes(), None],
     }
 

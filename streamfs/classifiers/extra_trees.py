@@ -8,7 +8,7 @@ from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 
 from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows, training_weights
-from streamfs.base.parameters import MOST_JOBS, OneOf, RealNumber, Whole
+from streamfs.base.parameters import MOST_JOBS, Flag, OneOf, RealNumber, Seed, Whole
 from streamfs.classifiers._evaluate import Array
 from streamfs.classifiers._extra_trees import Grown, WeightedRows, grow
 from streamfs.classifiers.forest import Forest
@@ -94,8 +94,8 @@ class ExtraTreesClassifier(ProbableClassifier):
         "min_leaf": [RealNumber(above=0.0)],
         "n_candidates": [Whole(1), OneOf("sqrt"), None],
         "clock": [Whole(-1)],
-        "laplace": ["boolean"],
-        "random_state": ["random_state"],
+        "laplace": [Flag()],
+        "random_state": [Seed()],
         "n_jobs": [Whole(-MOST_JOBS, MOST_JOBS), None],
     }
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
-from streamfs.base.parameters import OneOf, Whole, Wholes
+from streamfs.base.parameters import Flag, OneOf, Whole, Wholes
 from streamfs.base.processors import n_processors
 from streamfs.classifiers._neighbours import Integers, Scales, find_nearest
 from streamfs.classifiers._tied import count_tied
@@ -75,7 +75,7 @@ class NeighborsClassifier(ProbableClassifier):
         "n_neighbors": [Whole(1)],
         "nominal": [Wholes(), None],
         "power": [Whole(1, 2)],
-        "scale": ["boolean"],
+        "scale": [Flag()],
         "ties": [OneOf(*TIES)],
     }
 

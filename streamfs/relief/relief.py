@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_random_state
 
 from streamfs.base.estimators import FeatureSelector, training_rows
-from streamfs.base.parameters import Numbers, RealNumber, Whole, Wholes
+from streamfs.base.parameters import Numbers, RealNumber, Seed, Whole, Wholes
 from streamfs.data.streams import Integers
 from streamfs.relief._search import Voting
 from streamfs.relief.neighbours import relief_voting
@@ -73,7 +73,7 @@ class Relief(FeatureSelector):
         "power": [Whole(1, 2)],
         "nominal": [Wholes(), None],
         "ranges": [Numbers(), None],
-        "random_state": ["random_state"],
+        "random_state": [Seed()],
         "threshold": [RealNumber(-np.inf)],
     }
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_random_state
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import FeatureSelector, query_rows, require_whole, training_rows
-from streamfs.base.parameters import OneOf, Whole, Wholes
+from streamfs.base.parameters import OneOf, Seed, Whole, Wholes
 from streamfs.data.streams import Integers
 from streamfs.selection.candidate import RecordedCandidates, sample_by
 from streamfs.selection.possible_values import Extract, PossibleValues
@@ -122,7 +122,7 @@ class ActiveFeatureSampling(FeatureSelector):
         "test_size": [Whole(1), None],
         "n_values": [Wholes(), None],
         "prior": [Whole()],
-        "random_state": ["random_state"],
+        "random_state": [Seed()],
     }
 
     def __init__(

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import Estimator
-from streamfs.base.parameters import Made, OneOf, Whole
+from streamfs.base.parameters import Folds, Made, OneOf, Whole
 from streamfs.classifiers.kernel_density import KernelDensityClassifier
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.discretise import new_discretiser
@@ -64,7 +64,7 @@ class WrapperAccuracy(SubsetCriterion):
 
     _parameter_constraints: ClassVar = {
         "estimator": [Made("fit", "predict")],
-        "cv": ["cv_object"],
+        "cv": [Folds()],
         "random_state": [Whole(most=2**32 - 1), None],
     }
 

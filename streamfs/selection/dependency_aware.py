@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_random_state
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import FeatureSelector, require_whole, training_rows
-from streamfs.base.parameters import MOST_JOBS, Made, Whole
+from streamfs.base.parameters import MOST_JOBS, Made, Seed, Whole
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.criteria import WrapperAccuracy
 from streamfs.selection.evaluators import Criterion
@@ -116,7 +116,7 @@ class DependencyAwareRanking(FeatureSelector):
         "check_every": [Whole(1)],
         "n_features": [Whole(1), None],
         "n_jobs": [Whole(-MOST_JOBS, MOST_JOBS), None],
-        "random_state": ["random_state"],
+        "random_state": [Seed()],
     }
 
     def __init__(

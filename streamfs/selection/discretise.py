@@ -9,7 +9,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import validate_data
 
 from streamfs.base.estimators import Estimator, noted, query_rows, training_rows
-from streamfs.base.parameters import OneOf, Whole, Wholes
+from streamfs.base.parameters import Flag, OneOf, Whole, Wholes
 
 if TYPE_CHECKING:
     from feature_extractors.base import Array
@@ -65,7 +65,7 @@ class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     _parameter_constraints: ClassVar = {
         "n_bins": [OneOf(*RULES), Whole(1, MOST)],
-        "supervised": ["boolean"],
+        "supervised": [Flag()],
         "nominal": [Wholes(), None],
     }
 

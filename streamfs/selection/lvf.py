@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_random_state
 
-from streamfs.base.parameters import Made, OneOf, RealNumber, Whole
+from streamfs.base.parameters import Made, OneOf, RealNumber, Seed, Whole
 from streamfs.selection.inconsistency_filter import InconsistencyFilter
 from streamfs.selection.inconsistency_rate import Features, SubsetInconsistency
 
@@ -63,7 +63,7 @@ class LasVegasFilter(InconsistencyFilter):
         "threshold": [RealNumber(0.0, 1.0)],
         "max_tries": [Whole(1)],
         "discretiser": [Made("fit_transform"), OneOf("passthrough"), None],
-        "random_state": ["random_state"],
+        "random_state": [Seed()],
     }
 
     def __init__(

@@ -12,7 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
-from streamfs.base.parameters import Made, OneOf, RealNumber, Whole, Wholes
+from streamfs.base.parameters import Flag, Made, OneOf, RealNumber, Whole, Wholes
 from streamfs.classifiers.lazy import LazyNeighbors, ranges_of, shares_of
 from streamfs.classifiers.neighbours import TIES, NeighborsClassifier, check_neighbors
 from streamfs.data.streams import Integers
@@ -114,7 +114,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         "n_passes": [Whole(1)],
         "distance": [OneOf(*DISTANCES)],
         "nominal": [Wholes(), None],
-        "laplace": ["boolean"],
+        "laplace": [Flag()],
         "ties": [OneOf(*TIES)],
     }
 

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state, get_tags
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import FeatureSelector, training_rows
-from streamfs.base.parameters import Made, Whole
+from streamfs.base.parameters import Made, Seed, Whole
 from streamfs.data.streams import Integers
 
 
@@ -66,7 +66,7 @@ class RepeatedSelector(FeatureSelector):
     _parameter_constraints: ClassVar = {
         "selector": [Made("fit", "get_support", "get_params")],
         "n_repetitions": [Whole(1)],
-        "random_state": ["random_state"],
+        "random_state": [Seed()],
     }
 
     def __init__(

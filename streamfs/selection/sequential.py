@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sklearn.utils import get_tags
 
 from streamfs.base.estimators import FeatureSelector, training_rows
-from streamfs.base.parameters import Made, OneOf, RealNumber, Whole
+from streamfs.base.parameters import Flag, Folds, Made, OneOf, RealNumber, Whole
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.criteria import WrapperAccuracy
 from streamfs.selection.evaluators import Criterion
@@ -85,12 +85,12 @@ class SequentialSelector(FeatureSelector):
     _parameter_constraints: ClassVar = {
         "estimator": [Made("fit", "predict"), None],
         "direction": [OneOf(*DIRECTIONS)],
-        "floating": ["boolean"],
+        "floating": [Flag()],
         "take": [Whole(), None],
         "remove": [Whole(), None],
         "n_features": [Whole(1), OneOf("best")],
         "criterion": [Made("prepare"), None],
-        "cv": ["cv_object"],
+        "cv": [Folds()],
         "tolerance": [RealNumber()],
         "random_state": [Whole(most=2**32 - 1), None],
         "callback": [callable, None],
