@@ -37,7 +37,7 @@ def packed(model: Any) -> bytes | None:
     try:
         data = dumps(model)
     except (UnsupportedTypeException, TypeError, ValueError, AttributeError, NotImplementedError):
-        return None  # what skops cannot pack is pickled
+        return None  # skops raises each of these, and models may as they are packed: such models are pickled
     return _settled(data) if TRUSTED.issuperset(get_untrusted_types(data=data)) else None
 
 

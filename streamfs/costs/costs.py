@@ -176,7 +176,7 @@ def _messages_a_tick(streams: "StreamSet", channel: str, sent: Array, prices: Ma
 
 
 def check_prices(streams: "StreamSet", prices: Mapping[str, float] | None) -> None:
-    """Refuse a price of an unknown quantity (DataError), and one that is negative or not finite (ValueError)."""
+    """Refuse no mapping (TypeError), a price of an unknown quantity (DataError), and no price (ValueError)."""
     known = {quantity_of(column) for column in streams.columns}
     if prices is not None and not isinstance(prices, Mapping):
         raise TypeError(f"prices is {prices!r}, expected prices of quantities: {{'light': 10}}")

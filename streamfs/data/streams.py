@@ -23,6 +23,9 @@ Labels = npt.NDArray[np.str_]
 View = Callable[..., Array]
 """`Policy.sent` or `Policy.seen`."""
 
+MISSING_LABELS = {"None", "nan", "NaT", "<NA>"}
+"""The texts of what stands for no label in frames and arrays."""
+
 AS_SEEN = {Policy.seen: Policy(), Policy.sent: Policy("delta", 0.0)}
 """Policies by which a column that a gateway has seen is viewed: it is sent where it changes."""
 
@@ -567,9 +570,9 @@ def _expect(what: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> Non
 
 
 def _require_labels(labels: npt.NDArray[Any], names: Sequence[str]) -> None:
-    """Refuse labels that are None or NaN, as frames have them: their texts would be classes."""
+    """Refuse labels that are missing, as frames have them: their texts would be classes."""
     for name, label in zip(names, labels.tolist(), strict=True) if labels.dtype.kind in "fO" else ():
-        if label is None or label != label:  # noqa: PLR0124 - NaN
+        if not isinstance(label, str) and str(label) in MISSING_LABELS:
             raise DataError(f"the label of stream {name} is {label}: leave out streams without one")
 
 

@@ -22,6 +22,7 @@ ANTICIPATED = "anticipated"
 """In place of a confidence: thresholds for each tick, by what waiting is expected to cost."""
 
 MOST_SEED = 2**31 - 1
+"""The largest seed: repetitions add numbers to it, and NumPy takes less than twice as much."""
 
 
 def require_classes(streams: StreamSet) -> None:

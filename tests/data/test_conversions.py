@@ -43,6 +43,13 @@ def test_streams_are_frames_and_frames_are_streams(convert):
     same(StreamSet.from_frame(convert(ragged())), ragged())
 
 
+@pytest.mark.parametrize("missing", [pd.NA, pd.NaT, None])
+def test_a_missing_label_of_pandas_is_no_class(missing):
+    labels = np.array(["a", missing], dtype=object)
+    with pytest.raises(DataError, match=f"the label of stream stream-1 is {missing}: leave out streams"):
+        StreamSet(np.zeros((2, 3, 1)), labels, ["x"])
+
+
 def test_streams_are_an_array_of_xarray():
     array = ragged().to_xarray()
     assert array.sel(stream="u", time=10.0, column="y").item() == 21.0

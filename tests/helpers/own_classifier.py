@@ -20,6 +20,7 @@ class Minimal(Classifier):
 
     @classmethod
     def from_file(cls, _parts, _feature_names, _classes):
+        """Stand for a class that has no file form, and is never read: the base demands the method."""
         raise NotImplementedError("a minimal classifier has no file form")
 
 

@@ -175,7 +175,8 @@ class _Guess:
 
     def _misses_label(self) -> bool:
         layout = self.layout
-        return layout.labelled and layout.labels is layout.label is None and LABEL not in self.table.columns
+        is_given = layout.labels is not None or layout.label is not None or LABEL in self.table.columns
+        return layout.labelled and not is_given
 
     def _label_of(self, stream: str | None) -> str | None:
         """Return the only column of words of which each stream has one, whatever it is called."""

@@ -71,7 +71,7 @@ class Membership:
             if self.options.limits.streams_when_full == "refuse":
                 return NONE
             n_allowed = self._evictions_allowed(now)
-            if n_allowed <= 0:
+            if not n_allowed:
                 return NONE
             self._evict(n_allowed)
         self.roster.admit(name)
@@ -107,14 +107,15 @@ class Membership:
             self._clear("decision", name)
 
     def _evictions_allowed(self, now: float) -> int:
-        """Return how many streams may be evicted at a time, of the hour that it belongs to.
+        """Return how many more streams may be evicted at a time, of the hour that it belongs to.
 
-        Below 0 if other settings allow less than was evicted.
+        None, where settings that were read again allow less than was evicted.
         """
         limits, (since, _) = self.options.limits, self.evictions
         if not since <= now < since + HOUR:
             self.evictions = now, 0
-        return max(1, int(limits.evicted_per_hour * limits.streams)) - self.evictions[1]
+        most = max(1, int(limits.evicted_per_hour * limits.streams))
+        return max(0, most - self.evictions[1])
 
     def _evict(self, most: int) -> None:
         """Forget the streams that were heard longest ago, `most` at most."""

@@ -194,18 +194,21 @@ def _sections(top: Section, folder: Path) -> dict[str, Any]:
     if sources:
         found["sources"] = sources
     found["nodes"] = nodes
-    own = f"{found['prefix']}/"
-    for source in sources:
-        if str(source.topic).startswith(own):  # one that is missing is noted already
-            text = (
-                f"is {source.topic!r}, expected one outside {own}: what the gateway publishes is never a reading"
-            )
-            sections[source.number].note("topic", text)
+    _note_own_topics(sections, sources, found["prefix"])
     if found["require_signature"] is not None and found.get("promise", _MARK).on_withdrawal == RECERTIFY:
         tables["promise"].note("on_withdrawal", f"is {RECERTIFY!r}, expected another with require_signature")
     if found["drift"] is not None and not found["drift"].enabled:
         found["drift"] = None
     return found
+
+
+def _note_own_topics(sections: Sequence[Section], sources: Sequence[InputSource], prefix: str) -> None:
+    """Note sources that name what the gateway itself publishes."""
+    own = f"{prefix}/"
+    for source in sources:
+        if str(source.topic).startswith(own):  # one that is missing is noted already
+            expected = f"expected one outside {own}: what the gateway publishes is never a reading"
+            sections[source.number].note("topic", f"is {source.topic!r}, {expected}")
 
 
 def _with_line(file: Path, error: Exception) -> str:
