@@ -29,8 +29,9 @@ from figures import Figure, Parts, described, main
 from feature_extractors._compiled import in_c
 from streamfs.classifiers._extra_trees import WeightedRows, grow
 from streamfs.classifiers.c45 import C45Classifier
-from streamfs.gateway.core.joiner import Joiner, Timing
+from streamfs.gateway.core.joiner import Joiner
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
+from streamfs.gateway.core.timing import Timing
 from streamfs.gateway.messages.codecs.reading import Reading
 from streamfs.relief.measure import measure as measured
 from streamfs.relief.neighbours import relieff_voting

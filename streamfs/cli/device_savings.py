@@ -15,8 +15,8 @@ from streamfs.cli.reporting_device import ReportingDevice
 from streamfs.cli.shown_channel import ShownChannel
 from streamfs.evaluation.evaluation import replay_episodes
 from streamfs.gateway.core.conduct import DAY
-from streamfs.gateway.core.joiner import Timing, longest_gap
 from streamfs.gateway.core.speech import asked_for
+from streamfs.gateway.core.timing import Timing, longest_gap
 
 if TYPE_CHECKING:
     from streamfs.data.streams import StreamSet

@@ -9,8 +9,8 @@ import numpy as np
 from feature_extractors.base import Array
 from streamfs.cli.shown_channel import ShownChannel
 from streamfs.gateway.core.conduct import DAY, KEPT
-from streamfs.gateway.core.joiner import Timing
 from streamfs.gateway.core.speech import Asked
+from streamfs.gateway.core.timing import Timing
 
 if TYPE_CHECKING:
     from streamfs.gateway.core.device_profile import Reach

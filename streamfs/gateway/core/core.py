@@ -24,7 +24,7 @@ from streamfs.gateway.core.episodes import Episodes
 from streamfs.gateway.core.feedback import Feedback
 from streamfs.gateway.core.guard_topics import GuardTopics
 from streamfs.gateway.core.intake import Intake
-from streamfs.gateway.core.joiner import Joiner, Timing
+from streamfs.gateway.core.joiner import Joiner
 from streamfs.gateway.core.left_out import Counts, left_out
 from streamfs.gateway.core.membership import Membership
 from streamfs.gateway.core.node_clocks import NodeClock, clocks_astray
@@ -44,6 +44,7 @@ from streamfs.gateway.core.records import (
 )
 from streamfs.gateway.core.replay_configuration import described, understood
 from streamfs.gateway.core.roster import Roster, ZoneMembers
+from streamfs.gateway.core.timing import Timing
 from streamfs.gateway.core.unheard import Unheard, unheard
 from streamfs.gateway.core.zone_parcel import Parts, adopt_zone, drop_zone, members_of, named_members, pack_zone
 from streamfs.gateway.messages.publication import Publication

@@ -11,9 +11,10 @@ from feature_extractors.report import silent_ticks
 from streamfs.gateway.core._waiting import FOREVER, NONE
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.control import Control
-from streamfs.gateway.core.joiner import Joiner, longest_gap
+from streamfs.gateway.core.joiner import Joiner
 from streamfs.gateway.core.model_streams import ModelStreams
 from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.timing import longest_gap
 from streamfs.gateway.messages.publication import Publication
 from streamfs.procedure.procedure import Procedure
 

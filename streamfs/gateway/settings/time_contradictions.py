@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from streamfs.gateway.core.joiner import Timing
+from streamfs.gateway.core.timing import Timing
 from streamfs.gateway.settings.settings import Settings
 from streamfs.procedure.procedure import Procedure
 

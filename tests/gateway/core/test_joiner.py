@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from feature_extractors.report import Policy, split_channel
 from streamfs.gateway.core._waiting import FOREVER
 from streamfs.gateway.core.feeds import KEPT, RAW
-from streamfs.gateway.core.joiner import Joiner, Timing
+from streamfs.gateway.core.joiner import Joiner
 from streamfs.gateway.core.options import Time
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
+from streamfs.gateway.core.timing import Timing
 from streamfs.gateway.messages.codecs import Reading
 
 POLICIES = ("", "every:3", "mean:4", "flag:0.5", "delta:0.25", "quantised:0.5")
