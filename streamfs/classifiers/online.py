@@ -143,9 +143,10 @@ class OnlineClassifier(PickledClassifier):
     def require(cls, model: object) -> None:
         """Raise a TypeError unless it is a River classifier."""
         if not cls.is_model(model):
+            advice = "; scikit-learn's CalibratedClassifierCV adds it" if hasattr(model, "predict") else ""
             raise TypeError(
                 f"classifier is a {type(model).__name__}, expected a River classifier, or another with fit and "
-                "predict_proba"
+                f"predict_proba{advice}"
             )
 
     def _answer(self, row: Array) -> dict[Any, float]:

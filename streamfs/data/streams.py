@@ -123,7 +123,8 @@ class StreamSet:
             stream, tick, column = np.argwhere(np.abs(self.values) > LARGEST)[0]
             raise DataError(
                 f"{self.columns[column]} of stream {self.names[stream]} is {self.values[stream, tick, column]:g} "
-                f"at tick {tick + 1}, expected at most {LARGEST:g}; a missing reading is NaN"
+                f"at tick {tick + 1}, expected at most {LARGEST:g}; a missing reading is NaN, "
+                "or in a file a word that values take as missing, such as inf=missing"
             )
 
     def __len__(self) -> int:

@@ -28,4 +28,7 @@ def require_classes(procedure: Procedure, streams: StreamSet) -> None:
     """Refuse streams with labels that the procedure does not know."""
     unknown = set(streams.classes) - set(procedure.classes)
     if unknown:
-        raise DataError(f"label {min(unknown)!r} is not one of the model's classes {', '.join(procedure.classes)}")
+        raise DataError(
+            f"label {min(unknown)!r} is not one of the model's classes {', '.join(procedure.classes)}: leave its "
+            "streams out, or train with them, too"
+        )

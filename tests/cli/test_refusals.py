@@ -251,7 +251,7 @@ def test_streams_of_other_labels_are_not_evaluated(command, variant):
     variant(lambda table: table.with_columns(pl.col("label").replace("same", "alike")))
     result = command("evaluate", "pairs.streamfs", "variant.csv")
     assert (result.code, result.out) == (1, "")
-    assert "label 'alike' is not one of the model's classes different, same" in result.err
+    assert "label 'alike' is not one of the model's classes different, same: leave its streams out" in result.err
 
 
 def test_streams_of_other_columns_are_not_replayed(command, variant):

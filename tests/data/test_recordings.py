@@ -327,7 +327,11 @@ def test_intervals_are_streams_of_their_own(files):
         ("start,end,label\n9,10,go\n", "no row of the recording is in an interval"),
         ("start,end,label\n,10,go\n", "row 1 of .* has no start"),
         ("start,label\n0,go\n", "has no column 'end', only start, label"),
-        ("stream,class\ndesk,go\n", "has no column 'label', only stream, class"),
+        ("stream,class\ndesk,go\n", "has no column 'label', only stream, class: name it by label"),
+        (
+            "name,label\ndesk,go\n",
+            "has no column 'stream', only name, label: rename the one that is meant to 'str",
+        ),
     ],
 )
 def test_labels_that_do_not_fit_are_refused(files, text, message):

@@ -99,7 +99,8 @@ def _of_file(rows: Rows, path: Path) -> list[str]:
     columns = [rows.layout.label or LABEL, *((START, END) if START in table.columns else (of_stream,))]
     for column in columns:
         if column not in table.columns:
-            raise DataError(f"{path} has no column {column!r}, only {', '.join(table.columns)}")
+            advice = "name it by label" if column == columns[0] else f"rename the one that is meant to {column!r}"
+            raise DataError(f"{path} has no column {column!r}, only {', '.join(table.columns)}: {advice}")
     labels = texts_of(table[columns[0]], path).to_list()
     names = texts_of(table[of_stream], path).to_list() if of_stream in table.columns else [None] * len(labels)
     known = {bare_name(name): code for name, code in rows.streams.items()}
