@@ -3,12 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
@@ -35,26 +34,6 @@ class Estimator(BaseEstimator):
         is_nominal = nominal_mask(self.nominal, n_features)
         is_nominal[list(getattr(self, "categories_", ()))] = True
         return is_nominal
-
-
-class FeatureSelector(SelectorMixin, Estimator, ABC):
-    """A selector whose selected features are in the mask `support_`."""
-
-    support_: Flags
-
-    @abstractmethod
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> Self:
-        """Select features of rows."""
-
-    def _get_support_mask(self) -> Flags:
-        check_is_fitted(self)
-        return self.support_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags
 
 
 class ProbableClassifier(ClassifierMixin, Estimator, ABC):

@@ -4,7 +4,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from streamfs.base.estimators import (
@@ -133,6 +132,8 @@ class BoostingClassifier(ProbableClassifier):
         n_classes = len(self.classes_)
         if n_classes == 1:
             return np.zeros(1), []
+        from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 - slow to load, and seldom used
+
         boosting = HistGradientBoostingClassifier(
             max_iter=self.n_rounds,
             learning_rate=self.learning_rate,

@@ -126,7 +126,18 @@ class ExtraTreesClassifier(ProbableClassifier):
             row has a weight.
         """
         rows, targets = training_rows(self, X, y)
-        weights = training_weights(sample_weight, rows)
+        return self.fit_rows(rows, targets, training_weights(sample_weight, rows))
+
+    def fit_rows(self, rows: Array, targets: npt.NDArray[Any], weights: Array) -> Self:
+        """Fit the trees to what needs no validation, as the rows of a feature table, of which a search fits many.
+
+        Raises
+        ------
+        ValueError
+            If a feature is infinite or spans more than a number can hold, no row has a weight, or there are none.
+        """
+        if not rows.size or not weights.any():
+            raise ValueError(f"rows have shape {rows.shape}, expected some of which one has a weight")
         _check_spans(rows)
         table = self._table(rows, targets, weights)
         random = check_random_state(self.random_state)
@@ -149,19 +160,19 @@ class ExtraTreesClassifier(ProbableClassifier):
         by_class = np.argsort(labels, kind="stable")
         kept, labels = kept[by_class], labels[by_class]
         columns, least = np.ascontiguousarray(rows[kept].T), float(self.min_leaf) * (1.0 - ROUNDING)
-        return WeightedRows(columns, labels, weights[kept], len(self.classes_), self._n_tried(), least)
+        return WeightedRows(columns, labels, weights[kept], len(self.classes_), self._n_tried(len(columns)), least)
 
-    def _n_tried(self) -> int:
-        n_features: int = self.n_features_in_
+    def _n_tried(self, n_features: int) -> int:
         if self.n_candidates is None:
             return n_features
         return int(n_features**0.5) if self.n_candidates == "sqrt" else int(self.n_candidates)
 
 
 def _check_spans(rows: Array) -> None:
-    with np.errstate(over="ignore"):
-        spans = np.fmax.reduce(rows) - np.fmin.reduce(rows)
-    for f in np.flatnonzero(np.isinf(spans)):
+    high = np.fmax.reduce(rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        spans = high - np.fmin.reduce(rows)
+    for f in np.flatnonzero(np.isinf(spans) | np.isinf(high)):
         raise ValueError(f"feature {f} spans more than a number can hold")
 
 
@@ -169,15 +180,13 @@ def _lay_out(grown: list[tuple[Grown, Array]], *, laplace: bool) -> tuple[Forest
     """Concatenate trees; return the weight of each class in each node, too."""
     sizes = [len(nodes) for nodes, _ in grown]
     roots = np.cumsum([0, *sizes[:-1]])
-    counts = np.concatenate([counts for _, counts in grown])
-    feature, threshold, first_child, missing_child = (
-        np.concatenate([nodes[name] for nodes, _ in grown])
-        for name in ("feature", "threshold", "first_child", "missing_child")
-    )
+    nodes, counts = (np.concatenate(parts) for parts in zip(*grown, strict=True))
+    feature, threshold = (np.ascontiguousarray(nodes[name]) for name in ("feature", "threshold"))
     offsets = np.where(feature >= 0, np.repeat(roots, sizes), 0)
+    first_child, missing_child = (nodes[name] + offsets for name in ("first_child", "missing_child"))
     shares = counts + 1.0 if laplace else counts
     shares = shares / shares.sum(axis=1, keepdims=True)
-    return Forest(feature, threshold, first_child + offsets, missing_child + offsets, shares, roots), counts
+    return Forest(feature, threshold, first_child, missing_child, shares, roots), counts
 
 
 def _importances(forest: Forest, counts: Array, n_features: int) -> Array:

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_random_state
 
-from streamfs.base.estimators import FeatureSelector, training_rows
+from streamfs.base.estimators import training_rows
+from streamfs.base.feature_selector import FeatureSelector
 from streamfs.base.parameters import Numbers, RealNumber, Seed, Whole, Wholes
 from streamfs.data.streams import Integers
 from streamfs.relief._search import Voting

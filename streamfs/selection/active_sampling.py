@@ -9,7 +9,8 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_random_state
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import FeatureSelector, query_rows, require_whole, training_rows
+from streamfs.base.estimators import query_rows, require_whole, training_rows
+from streamfs.base.feature_selector import FeatureSelector
 from streamfs.base.parameters import OneOf, Seed, Whole, Wholes
 from streamfs.data.streams import Integers
 from streamfs.selection.candidate import RecordedCandidates, sample_by

@@ -7,19 +7,12 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from streamfs import relief, selection
 from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
 from streamfs.errors import TrainingError
-from streamfs.relief import PrefixRelief, ReliefF, StreamRelief
-from streamfs.selection import (
-    ActiveFeatureSampling,
-    DependencyAwareRanking,
-    EqualWidthDiscretiser,
-    Finco,
-    LasVegasFilter,
-    SequentialSelector,
-)
+from streamfs.relief import PrefixRelief, StreamRelief
 from streamfs.selection.stopping import ValueChange
 
 MOST_ROWS = 5000
@@ -79,8 +72,8 @@ class _Sampled:
         self.random_state = random_state
 
     def fit(self, X: npt.NDArray[np.float64], y: npt.NDArray[Any], groups: Integers) -> Self:
-        codes = EqualWidthDiscretiser().fit_transform(X, y)
-        sampling = ActiveFeatureSampling(n_features=X.shape[1], random_state=self.random_state)
+        codes = selection.EqualWidthDiscretiser().fit_transform(X, y)
+        sampling = selection.ActiveFeatureSampling(n_features=X.shape[1], random_state=self.random_state)
         self.ranking_ = sampling.fit(codes, y, groups).ranking_
         return self
 
@@ -109,24 +102,26 @@ SELECTORS: dict[str, MakeSelector] = {
     "streamrelief": StreamRelief,
     "literal": StreamRelief.literal,
     "relief": prefix_relief,
-    "relieff": partial(on_rows, lambda seed: ReliefF(random_state=seed), MOST_ROWS),
-    "lvf": partial(on_rows, lambda seed: LasVegasFilter(threshold=0.05, random_state=seed), MOST_ROWS),
-    "finco": partial(on_rows, lambda _seed: Finco(), MOST_ROWS),
-    "forward": partial(on_rows, lambda seed: SequentialSelector(random_state=seed), MOST_WRAPPED_ROWS),
+    "relieff": partial(on_rows, lambda seed: relief.ReliefF(random_state=seed), MOST_ROWS),
+    "lvf": partial(on_rows, lambda seed: selection.LasVegasFilter(threshold=0.05, random_state=seed), MOST_ROWS),
+    "finco": partial(on_rows, lambda _seed: selection.Finco(), MOST_ROWS),
+    "forward": partial(on_rows, lambda seed: selection.SequentialSelector(random_state=seed), MOST_WRAPPED_ROWS),
     "backward": partial(
-        on_rows, lambda seed: SequentialSelector(direction="backward", random_state=seed), MOST_WRAPPED_ROWS
+        on_rows,
+        lambda seed: selection.SequentialSelector(direction="backward", random_state=seed),
+        MOST_WRAPPED_ROWS,
     ),
     "floating": partial(
-        on_rows, lambda seed: SequentialSelector(floating=True, random_state=seed), MOST_WRAPPED_ROWS
+        on_rows, lambda seed: selection.SequentialSelector(floating=True, random_state=seed), MOST_WRAPPED_ROWS
     ),
     "floating-backward": partial(
         on_rows,
-        lambda seed: SequentialSelector(direction="backward", floating=True, random_state=seed),
+        lambda seed: selection.SequentialSelector(direction="backward", floating=True, random_state=seed),
         MOST_WRAPPED_ROWS,
     ),
     "dependency-aware": partial(
         on_rows,
-        lambda seed: DependencyAwareRanking(
+        lambda seed: selection.DependencyAwareRanking(
             n_probes=1000, stopping=ValueChange(0.0005), check_every=100, random_state=seed
         ),
         MOST_WRAPPED_ROWS,

@@ -9,7 +9,8 @@ from joblib import Parallel, delayed
 from sklearn.utils.validation import check_random_state
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import FeatureSelector, require_whole, training_rows
+from streamfs.base.estimators import require_whole, training_rows
+from streamfs.base.feature_selector import FeatureSelector
 from streamfs.base.parameters import MOST_JOBS, Made, Seed, Whole
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.criteria import WrapperAccuracy

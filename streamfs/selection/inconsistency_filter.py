@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_array
 
-from streamfs.base.estimators import FeatureSelector, training_rows
+from streamfs.base.estimators import training_rows
+from streamfs.base.feature_selector import FeatureSelector
 from streamfs.selection.discretise import new_discretiser
 from streamfs.selection.inconsistency_rate import Features, SubsetInconsistency
 

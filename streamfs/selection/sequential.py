@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import get_tags
 
-from streamfs.base.estimators import FeatureSelector, training_rows
+from streamfs.base.estimators import training_rows
+from streamfs.base.feature_selector import FeatureSelector
 from streamfs.base.parameters import Flag, Folds, Made, OneOf, RealNumber, Whole
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.criteria import WrapperAccuracy

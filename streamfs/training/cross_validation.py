@@ -1,12 +1,14 @@
 """Cross-validation over streams."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
+from joblib import effective_n_jobs
 
 from streamfs.classifiers.classifier import Classifier
 from streamfs.classifiers.crossings import levels_of
@@ -55,9 +57,12 @@ class CrossValidation:
 
     def run(self, chosen: Sequence[int]) -> list[HeldOutStreams]:
         """Fit classifiers on the chosen features, fold by fold."""
-        table = self.table.with_features(chosen)
-        jobs = (delayed(self._run_fold)(table, chosen, fold) for fold in self.folds)
-        return list(Parallel(self.n_jobs, prefer="threads")(jobs))
+        run_fold = partial(self._run_fold, self.table.with_features(chosen), chosen)
+        n_threads = effective_n_jobs(self.n_jobs)
+        if n_threads == 1:
+            return [run_fold(fold) for fold in self.folds]
+        with ThreadPoolExecutor(n_threads) as threads:
+            return list(threads.map(run_fold, self.folds))
 
     def _run_fold(self, table: FeatureTable, chosen: Sequence[int], fold: Fold) -> HeldOutStreams:
         train, test = table.take(fold.training), self._at_ticks(table, fold.test)

@@ -112,7 +112,7 @@ def small_leaf_forest(
     """Grow a forest with small leaves on ticks of each stream, weighted by one over their number."""
     values, labels, weights = rows_at(table, points)
     forest = ExtraTreesClassifier(n_trees, SMALL_LEAF, N_CANDIDATES, laplace=False, random_state=seed)
-    return forest.fit(values, labels, sample_weight=weights)
+    return forest.fit_rows(values, labels, weights)
 
 
 def rows_at(table: FeatureTable, points: Integers) -> tuple[Array, Labels, Array]:
@@ -129,7 +129,7 @@ def grown_forest(
 ) -> ExtraTreesClassifier:
     """Grow a forest on at most `FOREST_TICKS` ticks of each stream, and on about `most_rows` rows in all."""
     forest = ExtraTreesClassifier(n_trees, min_leaf, N_CANDIDATES, random_state=seed)
-    return forest.fit(*forest_rows(table, time_limit, most_rows))
+    return forest.fit_rows(*forest_rows(table, time_limit, most_rows))
 
 
 def forest_rows(table: FeatureTable, time_limit: int, most_rows: int | None = None) -> tuple[Array, Labels, Array]:

@@ -313,6 +313,15 @@ class TestEdges:
         with pytest.raises(ValueError, match=message):
             ExtraTreesClassifier().fit(X, [0, 1], weights)
 
+    def test_unusable_rows_of_a_table_are_refused(self):
+        for X, weights, message in (
+            ([[1.0], [2.0]], [0.0, 0.0], "expected some of which one has a weight"),
+            ([[], []], [1.0, 1.0], r"shape \(2, 0\)"),
+            ([[np.inf], [np.inf]], [1.0, 1.0], "feature 0 spans more than a number can hold"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                ExtraTreesClassifier().fit_rows(np.array(X), np.array([0, 1]), np.array(weights))
+
 
 def test_it_is_as_accurate_as_scikit_learns():
     rng = np.random.default_rng(5)

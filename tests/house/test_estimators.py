@@ -122,7 +122,10 @@ GOOD = {  # which of the tried values a parameter may be: of any estimator, or o
 def estimators():
     """Every class that can be made, of a module that is not private."""
     for name in sources():
-        if name.startswith("streamfs.") and "sklearn" in sources()[name] + sources()[name.rpartition(".")[0]]:
+        if not name.startswith("streamfs."):
+            continue
+        text = sources()[name] + sources()[name.rpartition(".")[0]]
+        if "sklearn" in text or "_parameter_constraints" in text:
             importlib.import_module(name)
     found, waiting = [], [Estimator]
     for each in waiting:

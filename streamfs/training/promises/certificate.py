@@ -59,10 +59,10 @@ class Certificate:
         }
 
 
-def chances(curve: Curve, promise: Promise, n_streams: int, errors: float) -> Array:
+def chances(curve: Curve, promise: Promise, n_streams: int, errors: float | Array) -> Array:
     """Return the probability of each threshold that its accuracy passes, of each class, too, if so promised.
 
-    The shares of the curve are taken to be less by some standard errors.
+    The shares of the curve are taken to be less by some standard errors; by each, if these have shape (n, 1).
     """
     passed = promise.accuracy_chances(*curve.doubted(errors), n_streams)
     if promise.per_class is None:

@@ -128,8 +128,11 @@ class Curve:
         """Share of the labelled streams whose label is right."""
         return self.n_right / self.n_labelled
 
-    def doubted(self, errors: float) -> tuple[Array, Array]:
-        """Return completeness and accuracy reduced by a number of standard errors, within 0 and 1."""
+    def doubted(self, errors: float | Array) -> tuple[Array, Array]:
+        """Return completeness and accuracy reduced by a number of standard errors, within 0 and 1.
+
+        If these are numbers of shape (n, 1), so are the shares, of shape (n, n_thresholds).
+        """
         completeness = reduced(self.completeness, np.full(len(self), self.n_streams), errors)
         return completeness, reduced(self.accuracy, self.n_labelled, errors)
 
@@ -199,7 +202,7 @@ class Curve:
         return [self.point(index) for index in range(len(self))]
 
 
-def reduced(share: Array, n: npt.ArrayLike, errors: float) -> Array:
+def reduced(share: Array, n: npt.ArrayLike, errors: float | Array) -> Array:
     """Return shares of n streams less some standard errors, within 0 and 1."""
     sizes = np.maximum(n, 1)
     return np.asarray(np.clip(share - errors * np.sqrt((share * (1.0 - share) + 1.0 / sizes) / sizes), 0.0, 1.0))

@@ -125,16 +125,16 @@ class Promise:
         shares = by_class.right_of / np.maximum(self._of_which(by_class), 1)
         return np.asarray(shares.min(axis=1, initial=1.0))
 
-    def class_chances(self, by_class: ByClass, errors: float, n_of: int, n_streams: int) -> Array:
+    def class_chances(self, by_class: ByClass, errors: float | Array, n_of: int, n_streams: int) -> Array:
         """Probability that each class passes, for thresholds, if shares are less by some standard errors.
 
         `by_class` counts among `n_of` streams; `n_streams` others are tested.
         """
         of_which = self._of_which(by_class)
-        share = reduced(by_class.right_of / np.maximum(of_which, 1), of_which, errors)
+        share = reduced(by_class.right_of / np.maximum(of_which, 1), of_which, np.expand_dims(errors, -1))
         tested = np.round(of_which * (n_streams / max(n_of, 1))).astype(np.int64)
         each = _chances_of_passing(tested, 1.0 - share, 1.0 - self.accuracy, self.accuracy_risk)
-        return np.asarray(each.prod(axis=1))
+        return np.asarray(each.prod(axis=-1))
 
     def _of_which(self, by_class: ByClass) -> Integers:
         if self.per_class == "labelled":

@@ -107,9 +107,7 @@ def evaluate_subset(
     if promise.completeness is not None:
         shortfall = np.maximum(shortfall, promise.completeness - curve.completeness)
         divisor = np.full(len(tested), curve.n_streams)
-    ended = np.mean(
-        [_chances_of_the_last(tested, promise, n_streams, errors) for errors in doubt + SPREAD], axis=0
-    )
+    ended = _chances_of_the_last(tested, promise, n_streams, doubt + SPREAD).mean(axis=0)
     costs = tested.cost / divisor
     ended = np.where(costs <= max_cost, ended, 0.0)
     chance = float(ended.sum())
@@ -117,12 +115,14 @@ def evaluate_subset(
     return SubsetScore(subset, chance, cost, max(0.0, float(shortfall.min())))
 
 
-def _chances_of_the_last(tested: Curve, promise: Promise, n_streams: int, errors: float) -> Array:
-    """Return the probability of each threshold that it is certified, if shares are less by some standard errors.
+def _chances_of_the_last(tested: Curve, promise: Promise, n_streams: int, errors: Array) -> Array:
+    """Return the probability of each threshold that it is certified, shape (n_errors, n_thresholds).
 
-    The accuracy of stricter thresholds has passed, that of the next fails, and the completeness passes.
+    The accuracy of stricter thresholds has passed, that of the next fails, and the completeness passes, if shares
+    are less by each of some numbers of standard errors.
     """
-    completeness, _ = tested.doubted(errors)
-    passed = np.minimum.accumulate(chances(tested, promise, n_streams, errors))
-    ended: Array = passed - np.append(passed[1:], 0.0)
+    less = errors[:, np.newaxis]
+    completeness, _ = tested.doubted(less)
+    passed = np.minimum.accumulate(chances(tested, promise, n_streams, less), axis=1)
+    ended: Array = passed - np.pad(passed[:, 1:], ((0, 0), (0, 1)))
     return ended * promise.completeness_chances(completeness, n_streams)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from oracles import promises as naive_promises
 from scipy.stats import binom
 
@@ -356,6 +356,9 @@ class TestPerClass:
             passes = all(binom.cdf(n - right, n, 0.2) <= 0.1 for n, right in of)
             assert (certificate is not None) == passes
             outcomes.append(passes)
+            errors = np.array([[-0.5], [0.0], [2.0]])
+            for said, error in zip(chances(curve, promise, 200, errors), errors.ravel(), strict=True):
+                assert_array_equal(said, chances(curve, promise, 200, float(error)))
         assert outcomes == [True, False, False]
 
     def test_a_class_without_a_label_cannot_pass(self):
