@@ -31,6 +31,9 @@ the child of missing values; and the range of its rows.
 LARGEST = float(np.finfo(np.float64).max)
 """The threshold between known and missing."""
 
+CLOCK_SPAN = 2.0
+"""The largest value of the clock, in shares of the least one, in a node that is not cut there."""
+
 
 class WeightedRows(NamedTuple):
     """Training rows, ordered by class, and the parameters of a tree."""
@@ -41,6 +44,7 @@ class WeightedRows(NamedTuple):
     n_classes: int
     n_candidates: int  # features that a node tries
     min_leaf: float  # least weight on each side of a cut
+    clock: int  # the feature that is cut first, -1 if none is
 
 
 class NodeScratch(NamedTuple):
@@ -113,6 +117,13 @@ def _purity(counts: Array, total: float) -> float:
 
 
 @kernel
+def _keep_sides(scratch: NodeScratch) -> None:
+    """Keep the weights on both sides of a cut as those of the best one."""
+    for c in range(len(scratch.ends)):
+        scratch.best_sides[0, c], scratch.best_sides[1, c] = scratch.sides[0, c], scratch.sides[1, c]
+
+
+@kernel
 def _best_cut(
     rows: WeightedRows, order: Indices, scratch: NodeScratch, generator: Generator
 ) -> tuple[int, float, bool]:
@@ -137,9 +148,25 @@ def _best_cut(
         if purity > score:
             feature, threshold, score = tried, cut, purity
             is_second = is_drawn if n_missing > 0 else second > first
-            for c in range(rows.n_classes):
-                scratch.best_sides[0, c], scratch.best_sides[1, c] = scratch.sides[0, c], scratch.sides[1, c]
+            _keep_sides(scratch)
     return feature, threshold, is_second
+
+
+@kernel
+def _clock_cut(
+    rows: WeightedRows, order: Indices, scratch: NodeScratch, generator: Generator
+) -> tuple[int, float, bool]:
+    """Cut the clock at random where it spans too much, and both sides are heavy enough; return the same."""
+    low, high, n_missing = _gather(rows.columns[rows.clock], order, scratch.values)
+    if n_missing > 0 or high <= CLOCK_SPAN * low:
+        return -1, 0.0, False
+    cut = _cut(low, high, generator)
+    _weigh(scratch, cut, False)
+    first, second = total_of(scratch.sides[0]), total_of(scratch.sides[1])
+    if min(first, second) < rows.min_leaf:
+        return -1, 0.0, False
+    _keep_sides(scratch)
+    return rows.clock, cut, second > first
 
 
 @kernel
@@ -201,7 +228,11 @@ def fill_tree(
         here = order[nodes[node].start : nodes[node].stop]
         if _may_be_cut(rows, counts[node]):
             _gather_node(rows, here, scratch)
-            feature, threshold, is_second = _best_cut(rows, here, scratch, generator)
+            feature, threshold, is_second = -1, 0.0, False
+            if rows.clock >= 0:
+                feature, threshold, is_second = _clock_cut(rows, here, scratch, generator)
+            if feature < 0:
+                feature, threshold, is_second = _best_cut(rows, here, scratch, generator)
             if feature >= 0:
                 n_first = _divide(rows.columns[feature], here, threshold, is_second, scratch.moved)
                 nodes[node].feature, nodes[node].threshold = feature, threshold

@@ -29,6 +29,10 @@ class ExtraTreesClassifier(ProbableClassifier):
     n_candidates : "sqrt", int or None
         Features that a node tries, drawn without replacement among those that are not constant there: the square
         root of the number of features, rounded down; this number; or all. If there are fewer, all are tried.
+    clock : int
+        A feature of numbers of at least 0, such as a count of samples, that is cut before all others: a node in
+        which its largest value is more than twice its least is cut there, if there is weight enough on both sides;
+        -1 for none.
     laplace : bool
         Whether a leaf's confidence is (n_c + 1) / (N + C) or n_c / N.
     random_state : int, RandomState instance or None
@@ -61,9 +65,13 @@ class ExtraTreesClassifier(ProbableClassifier):
     where none is missing in a node, later ones go to its heavier side, the first of equals. A feature of one known
     value that is missing in other rows is cut between known and missing.
 
+    Rows of one stream at many ticks are no more streams. With a clock the trees do not mix early rows, on which
+    classes may be alike, with late ones, though all are in one forest; a node in which the clock is missing is cut
+    as others are.
+
     Departures from the paper: Gini impurity where it has a normalised information gain; `min_leaf` bounds both
-    sides of a cut by weight where n_min bounds the rows of a node that is cut; and it has no missing values. As in
-    the paper, each tree is trained on all rows.
+    sides of a cut by weight where n_min bounds the rows of a node that is cut; and it has neither missing values
+    nor a clock. As in the paper, each tree is trained on all rows.
 
     Work grows with rows times candidates times depth; nothing is sorted.
 
@@ -85,6 +93,7 @@ class ExtraTreesClassifier(ProbableClassifier):
         "n_trees": [Whole(1)],
         "min_leaf": [RealNumber(above=0.0)],
         "n_candidates": [Whole(1), OneOf("sqrt"), None],
+        "clock": [Whole(-1)],
         "laplace": [Flag()],
         "random_state": [Seed()],
         "n_jobs": [Whole(-MOST_JOBS, MOST_JOBS), None],
@@ -96,6 +105,7 @@ class ExtraTreesClassifier(ProbableClassifier):
         min_leaf: float = 5.0,
         n_candidates: Literal["sqrt"] | int | None = "sqrt",
         *,
+        clock: int = -1,
         laplace: bool = True,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = None,
@@ -103,6 +113,7 @@ class ExtraTreesClassifier(ProbableClassifier):
         self.n_trees = n_trees
         self.min_leaf = min_leaf
         self.n_candidates = n_candidates
+        self.clock = clock
         self.laplace = laplace
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -122,8 +133,8 @@ class ExtraTreesClassifier(ProbableClassifier):
         Raises
         ------
         ValueError
-            If a parameter is out of its range, X is infinite or a feature spans more than a number can hold, or no
-            row has a weight.
+            If a parameter is out of its range, X is infinite, a feature spans more than a number can hold, the
+            clock is negative, or no row has a weight.
         """
         rows, targets = training_rows(self, X, y)
         return self.fit_rows(rows, targets, training_weights(sample_weight, rows))
@@ -139,6 +150,7 @@ class ExtraTreesClassifier(ProbableClassifier):
         if not rows.size or not weights.any():
             raise ValueError(f"rows have shape {rows.shape}, expected some of which one has a weight")
         _check_spans(rows)
+        self._check_clock(rows)
         table = self._table(rows, targets, weights)
         random = check_random_state(self.random_state)
         seeds = random.randint(np.iinfo(np.int64).max, size=self.n_trees, dtype=np.int64).astype(np.uint64)
@@ -160,7 +172,19 @@ class ExtraTreesClassifier(ProbableClassifier):
         by_class = np.argsort(labels, kind="stable")
         kept, labels = kept[by_class], labels[by_class]
         columns, least = np.ascontiguousarray(rows[kept].T), float(self.min_leaf) * (1.0 - ROUNDING)
-        return WeightedRows(columns, labels, weights[kept], len(self.classes_), self._n_tried(len(columns)), least)
+        n_classes = len(self.classes_)
+        n_tried = self._n_tried(len(columns))
+        return WeightedRows(columns, labels, weights[kept], n_classes, n_tried, least, int(self.clock))
+
+    def _check_clock(self, rows: Array) -> None:
+        """Refuse a clock that is not among the features, or negative somewhere."""
+        if self.clock < 0:
+            return
+        if self.clock >= rows.shape[1]:
+            raise ValueError(f"clock is {self.clock}, expected less than the number of features, {rows.shape[1]}")
+        least = np.fmin.reduce(rows[:, self.clock])
+        if least < 0.0:
+            raise ValueError(f"the clock, feature {self.clock}, is {least:g}, expected at least 0")
 
     def _n_tried(self, n_features: int) -> int:
         if self.n_candidates is None:

@@ -1,6 +1,6 @@
 """Choose the channels that are worth reading, by what decisions on held-out streams cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -29,11 +29,15 @@ Choice = frozenset[Group]
 
 @dataclass(frozen=True, eq=False)
 class ChoiceCost:
-    """What decisions with some features cost, what is sent on average, and what streams count; of all streams."""
+    """What decisions with some features cost, and what streams count; of all streams.
+
+    On average so much is `sent`, and decisions take a `delay`, a share of the time limit.
+    """
 
     costs: Array
-    sent: float
     counts: Array
+    sent: float
+    delay: float
 
     @property
     def n_streams(self) -> float:
@@ -58,12 +62,12 @@ class ChannelChoice:
     """The features over each choice of channels, compared by decisions on held-out streams.
 
     A feature is offered with all channels that it reads. The channels of all roles of a quantity, under one report
-    policy, are chosen together. `importances` are those of the features.
+    policy, are chosen together. `importances` returns those of the features, once they are asked for.
     """
 
     held_out: OutOfFold
     costs: DecisionCosts
-    importances: Array
+    importances: Callable[[], Array]
     confidence: float | None = None
     found: dict[Choice, ChoiceCost] = field(default_factory=dict)
 
@@ -73,17 +77,27 @@ class ChannelChoice:
         return [groups_of(feature) for feature in self.held_out.table.features]
 
     @cached_property
+    def groups(self) -> Sequence[Group]:
+        """The groups of channels that some feature reads, sorted."""
+        return sorted(frozenset().union(*self.read))
+
+    @cached_property
     def importance(self) -> Mapping[Group, float]:
         """The summed importance of the features that read each group of channels."""
-        groups: list[Group] = sorted(frozenset().union(*self.read))
+        importances = self.importances()
         return {
-            group: float(sum(i for i, read in zip(self.importances, self.read, strict=True) if group in read))
-            for group in groups
+            group: float(sum(i for i, read in zip(importances, self.read, strict=True) if group in read))
+            for group in self.groups
         }
 
     def features(self, choice: Choice) -> list[int]:
         """Return the features that read no other channels."""
         return [i for i, read in enumerate(self.read) if read <= choice]
+
+    @property
+    def start(self) -> Choice:
+        """All quantities at every tick, or all groups if none is read so."""
+        return self.all_under("") or frozenset(self.groups)
 
     def evaluate(self, choice: Choice) -> ChoiceCost:
         """Return what decisions cost with the features over a choice of channels."""
@@ -91,19 +105,20 @@ class ChannelChoice:
             followed = self.held_out.follow(self.features(choice))
             limit, table = self.held_out.time_limit, self.held_out.table
             chosen = choose_confidence(followed, self.costs, limit, clock_of(table.features), self.confidence)
-            rows, ends = np.arange(len(chosen.columns)), np.maximum(followed.trajectories.ticks - 1, 0)
-            sent = followed.spent[rows, np.where(chosen.columns < 0, ends, chosen.columns)]
-            costs, counts = self.costs.of(followed, chosen.columns, limit), followed.counts
-            mean_sent = float(np.average(followed.by_stream(sent), weights=counts))
-            self.found[choice] = ChoiceCost(followed.by_stream(costs), mean_sent, counts)
+            columns, counts = chosen.columns, followed.counts
+            rows, ends = np.arange(len(columns)), np.maximum(followed.trajectories.ticks - 1, 0)
+            sent = followed.spent[rows, np.where(columns < 0, ends, columns)]
+            ticks = np.where(columns < 0, limit, followed.ticks[columns])
+            means = (float(np.average(followed.by_stream(each), weights=counts)) for each in (sent, ticks / limit))
+            costs = followed.by_stream(self.costs.of(followed, columns, limit))
+            self.found[choice] = ChoiceCost(costs, counts, *means)
         return self.found[choice]
 
     def outdoes(self, other: "ChannelChoice") -> bool:
         """Return whether its features surely cost less than another's, over all quantities at every tick."""
-        start = self.all_under("")
-        if not start or start != other.all_under(""):
+        if self.start != other.start:
             return False
-        ours, theirs = self.evaluate(start), other.evaluate(start)
+        ours, theirs = self.evaluate(self.start), other.evaluate(self.start)
         return cautious_mean(ours.costs - theirs.costs, ours.counts) < 0.0
 
     def search(self, progress: Progress = quiet) -> Choice:
@@ -113,7 +128,7 @@ class ChannelChoice:
         costs less, or about as little and sends less; another policy of one quantity, of which several are tried,
         only if it sends less and surely does not cost more.
         """
-        starts = [start for start in map(self.all_under, KINDS) if start] or [frozenset(self.importance)]
+        starts = [start for start in map(self.all_under, KINDS) if start] or [self.start]
         paths = [self._path(start) for start in starts]
         choices = [choice for path in paths for choice in path]
         n_steps = len(choices) + max(map(len, paths))
@@ -131,7 +146,7 @@ class ChannelChoice:
 
     def all_under(self, kind: str) -> Choice:
         """Return the groups under a kind of report policy."""
-        return frozenset(group for group in self.importance if group[1].partition(":")[0] == kind)
+        return frozenset(group for group in self.groups if group[1].partition(":")[0] == kind)
 
     def _path(self, choice: Choice) -> list[Choice]:
         """Return a choice, and what is left of it as its least important group is left out, again and again."""
@@ -158,7 +173,7 @@ class ChannelChoice:
         """
         if len(self.held_out.table.labels) * TOLERANCE <= 1.0:
             return best
-        for other in sorted(each for each in self.importance if each[0] == group[0] and each[1]):
+        for other in (each for each in self.groups if each[0] == group[0] and each[1]):
             tried, present = best - {group} | {other}, self.evaluate(best)
             found = self.evaluate(tried)
             excess = found.excess(present, self.costs.error)

@@ -14,6 +14,7 @@ from streamfs.classifiers.classifier import Classifier
 from streamfs.classifiers.estimator import EstimatorClassifier
 from streamfs.classifiers.extra_trees import ExtraTreesClassifier
 from streamfs.classifiers.forest import Forest
+from streamfs.data.clock import clock_of
 from streamfs.data.feature_table import FeatureTable, tabulate
 from streamfs.data.streams import Integers, Labels, StreamSet
 from streamfs.errors import TrainingError
@@ -91,11 +92,13 @@ def since(learn: Learn, start: int, time_limit: int) -> Learn:
     return learn_late
 
 
-def small_leaf_learner(points: Integers, seed: int, n_trees: int = N_SMALL_TREES) -> Learn:
+def small_leaf_learner(
+    points: Integers, seed: int, n_trees: int = N_SMALL_TREES, *, by_clock: bool = False
+) -> Learn:
     """Fit extra trees with small leaves to the ticks at which streams may be decided."""
 
     def learn(table: FeatureTable) -> Classifier:
-        return with_doubt(small_leaf_forest(table, points, seed, n_trees).forest_)
+        return with_doubt(small_leaf_forest(table, points, seed, n_trees, by_clock=by_clock).forest_)
 
     return learn
 
@@ -107,11 +110,15 @@ def with_doubt(forest: Forest) -> Forest:
 
 
 def small_leaf_forest(
-    table: FeatureTable, points: Integers, seed: int, n_trees: int = N_SMALL_SCOUTS
+    table: FeatureTable, points: Integers, seed: int, n_trees: int = N_SMALL_SCOUTS, *, by_clock: bool = False
 ) -> ExtraTreesClassifier:
-    """Grow a forest with small leaves on ticks of each stream, weighted by one over their number."""
+    """Grow a forest with small leaves on ticks of each stream, weighted by one over their number.
+
+    By the clock, its trees cut the count of samples first, where that is among the features.
+    """
     values, labels, weights = rows_at(table, points)
-    forest = ExtraTreesClassifier(n_trees, SMALL_LEAF, N_CANDIDATES, laplace=False, random_state=seed)
+    clock = clock_of(table.features) if by_clock else -1
+    forest = ExtraTreesClassifier(n_trees, SMALL_LEAF, N_CANDIDATES, clock=clock, laplace=False, random_state=seed)
     return forest.fit_rows(values, labels, weights)
 
 

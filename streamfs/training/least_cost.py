@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Feature
+from feature_extractors.base import Array, Feature
 from feature_extractors.catalogue import SHAPE_KINDS
 from streamfs.base.progress import Progress, step
 from streamfs.classifiers.classifier import Classifier
@@ -48,6 +48,9 @@ MOST_SCOUTED = 500
 MOST_TICKS = 64
 """Most ticks at which held-out streams are followed if a confidence is given, denser at the beginning."""
 
+LATE = 1.0 / 3.0
+"""The mean share of the time limit from which decisions fall late: earlier ticks would mislead the trees then."""
+
 MOST_FOLLOWED, MOST_REPETITIONS = 200, 5
 """Few streams are held out again and again in other folds, while no more are followed in all, so often at most."""
 
@@ -55,6 +58,13 @@ MOST_FOLLOWED, MOST_REPETITIONS = 200, 5
 def repetitions(n_streams: int) -> int:
     """Return how often streams are held out."""
     return min(MOST_REPETITIONS, max(1, MOST_FOLLOWED // n_streams))
+
+
+class Offer(NamedTuple):
+    """The features over the channels that are worth reading, and whether trees cut the count of samples first."""
+
+    features: Sequence[Feature]
+    by_clock: bool
 
 
 @dataclass(frozen=True)
@@ -102,7 +112,7 @@ class LeastCost:
             fitted = self._fit(offered, points, limit)
         thresholds = fitted.chosen.thresholds
         threshold = self.confidence or min((level for level in thresholds.levels if level > 0.0), default=1.0)
-        names = [feature.name for feature in offered]
+        names = [feature.name for feature in offered.features]
         procedure = Procedure(
             fitted.features,
             fitted.classifier,
@@ -136,15 +146,17 @@ class LeastCost:
         """Return the ticks of tables, None if all."""
         return points if self._has_points_alone else None
 
-    def _learn(self, points: Integers, limit: int, n_trees: int) -> Learn:
+    def _learn(self, points: Integers, limit: int, n_trees: int, *, by_clock: bool = False) -> Learn:
         if self._has_points_alone:
-            return small_leaf_learner(np.arange(1, len(points) + 1), self.model.seed, n_trees)
+            places = np.arange(1, len(points) + 1)
+            return small_leaf_learner(places, self.model.seed, n_trees, by_clock=by_clock)
         return self.model.learner(len(self.streams.classes), points, limit)
 
-    def _chosen(self, lengths: Integers, points: Integers, limit: int, progress: Progress) -> list[Feature]:
+    def _chosen(self, lengths: Integers, points: Integers, limit: int, progress: Progress) -> Offer:
         """Return the features over the channels that are worth reading: all, or those that see shape alone.
 
-        `lengths` are those of the streams' episodes.
+        Trees cut the count of samples first where decisions with all features fall late (`LATE`). `lengths` are
+        those of the streams' episodes.
         """
         streams, pricing = self.streams, self.pricing
         if len(streams) > MOST_SCOUTED:
@@ -154,29 +166,40 @@ class LeastCost:
             table = tabulate(streams, self.features, pricing.max_silence, self._kept(points))
         spending = pricing.spending(streams, self.features, lengths)
         choice = self._choice(table, spending, points, limit)
+        by_clock = self._has_points_alone and choice.evaluate(choice.start).delay >= LATE
+        if by_clock:
+            choice = self._choice(table, spending, points, limit, by_clock=True)
         shapes = [i for i, feature in enumerate(self.features) if feature.kind in SHAPE_KINDS]
         if 0 < len(shapes) < len(self.features):
-            alone = self._choice(table.with_features(shapes), spending, points, limit)
+            alone = self._choice(table.with_features(shapes), spending, points, limit, by_clock=by_clock)
             choice = alone if alone.outdoes(choice) else choice
-        return [choice.held_out.table.features[i] for i in choice.features(choice.search(progress))]
+        features = choice.held_out.table.features
+        return Offer([features[i] for i in choice.features(choice.search(progress))], by_clock)
 
-    def _choice(self, table: FeatureTable, spending: Spending, points: Integers, limit: int) -> ChannelChoice:
+    def _choice(
+        self, table: FeatureTable, spending: Spending, points: Integers, limit: int, *, by_clock: bool = False
+    ) -> ChannelChoice:
         """Return the choice of channels, among those that the features of a table read."""
         among = np.arange(1, len(points) + 1) if self._has_points_alone else points
-        forest = small_leaf_forest(table, among, self.model.seed)
-        held_out = self._held_out(table, spending, points, limit, N_SMALL_SCOUTS)
-        return ChannelChoice(held_out, self.costs, forest.feature_importances_, self.confidence)
 
-    def _fit(self, offered: Sequence[Feature], points: Integers, limit: int) -> FittedConfidence:
+        def importances() -> Array:
+            return small_leaf_forest(table, among, self.model.seed, by_clock=by_clock).feature_importances_
+
+        learn = self._learn(points, limit, N_SMALL_SCOUTS, by_clock=by_clock)
+        held_out = self._held_out(table, spending, points, limit, learn)
+        return ChannelChoice(held_out, self.costs, importances, self.confidence)
+
+    def _fit(self, offered: Offer, points: Integers, limit: int) -> FittedConfidence:
         """Fit a classifier to all streams, and calibrate it on held-out ones."""
-        learn, streams = self._learn(points, limit, N_SMALL_TREES), self.streams
-        clock, max_silence = clock_of(offered), self.pricing.max_silence
+        (features, by_clock), streams = offered, self.streams
+        learn = self._learn(points, limit, N_SMALL_TREES, by_clock=by_clock)
+        clock, max_silence = clock_of(features), self.pricing.max_silence
         _, classifier, table = fit_until_all_tested(
-            learn, streams, offered, max_silence, clock, self._kept(points)
+            learn, streams, features, max_silence, clock, self._kept(points)
         )
         lengths = episode_lengths(streams, table.features, max_silence)
         spending = self.pricing.spending(streams, table.features, lengths)
-        held_out = self._held_out(table, spending, points, limit, N_SMALL_TREES)
+        held_out = self._held_out(table, spending, points, limit, learn)
         followed = held_out.follow_repeatedly(range(len(table.features)), repetitions(len(streams)))
         clock = clock_of(table.features)
         chosen = choose_confidence(followed, self.costs, limit, clock, self.confidence).first(followed.n_streams)
@@ -207,12 +230,12 @@ class LeastCost:
             )
 
     def _held_out(
-        self, table: FeatureTable, spending: Spending, points: Integers, limit: int, n_trees: int
+        self, table: FeatureTable, spending: Spending, points: Integers, limit: int, learn: Learn
     ) -> OutOfFold:
         return OutOfFold(
             table,
             spending,
-            self._learn(points, limit, n_trees),
+            learn,
             limit,
             table.groups,
             self.model.seed,

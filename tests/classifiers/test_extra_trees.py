@@ -26,6 +26,7 @@ def make_table(seed, n_rows, n_features, missing, *, coarse, n_classes=3):
     if coarse:
         X = np.round(2.0 * X)
     X[:, -1] = X[0, -1] if n_features > 2 else X[:, -1]
+    X[:, 0] = np.exp(X[:, 0])  # a clock is not negative
     X[rng.random(X.shape) < missing] = np.nan
     return X, y, rng.choice([1.0, 0.5, 1.0 / 3.0, 2.0], n_rows)
 
@@ -44,6 +45,7 @@ parameters = st.fixed_dictionaries(
         "n_trees": st.integers(1, 4),
         "min_leaf": st.sampled_from([0.1, 1.0, 2.5]),
         "n_candidates": st.sampled_from(["sqrt", 1, 2, 99, None]),
+        "clock": st.sampled_from([-1, 0]),
         "laplace": st.booleans(),
         "random_state": st.integers(0, 1000),
     }
@@ -57,8 +59,9 @@ def seeds_of(random_state, n_trees):
 def naive_forest(X, y, weights, chosen):
     wanted = {"sqrt": math.isqrt(X.shape[1]), None: X.shape[1]}.get(chosen["n_candidates"], chosen["n_candidates"])
     labels = np.unique(y, return_inverse=True)[1].tolist()
+    table, limits = (X.tolist(), labels, weights.tolist()), (max(labels) + 1, wanted, chosen["min_leaf"])
     return [
-        naive.grow_tree(X.tolist(), labels, weights.tolist(), max(labels) + 1, wanted, chosen["min_leaf"], seed)
+        naive.grow_tree(*table, *limits, seed, chosen["clock"])
         for seed in seeds_of(chosen["random_state"], chosen["n_trees"])
     ]
 
@@ -130,6 +133,16 @@ class TestAgainstNaive:
 
 
 class TestLaws:
+    def test_rows_of_unlike_clocks_share_no_leaf(self):
+        """Even where no class tells them apart, the clock is cut until it spans at most a factor of two."""
+        clock = np.tile(np.arange(1.0, 25.0), 20)
+        X, y = np.stack([np.sin(np.arange(480)), clock], axis=1), np.arange(480) // 24 % 2
+        for root in naive.nested(ExtraTreesClassifier(3, min_leaf=5.0, clock=1).fit(X, y).forest_):
+            leaves = np.array([id(naive.leaf_of(root, row)) for row in X])
+            for leaf in np.unique(leaves):
+                there = clock[leaves == leaf]
+                assert there.max() <= 2.0 * there.min()
+
     @settings(max_examples=60)
     @given(table=tables, chosen=parameters, seed=SEEDS)
     def test_whole_weights_are_repeated_rows(self, table, chosen, seed):
@@ -294,6 +307,8 @@ class TestEdges:
             ({"n_candidates": 0}, "n_candidates is 0, expected a whole number, at least 1, or 'sqrt', or None"),
             ({"n_candidates": "log2"}, "n_candidates is 'log2'"),
             ({"n_candidates": True}, "n_candidates is True"),
+            ({"clock": 1}, "clock is 1, expected less than the number of features, 1"),
+            ({"clock": -2}, "clock is -2, expected a whole number, at least -1"),
         ],
     )
     def test_a_wrong_parameter_is_named(self, given, message):
@@ -321,6 +336,10 @@ class TestEdges:
         ):
             with pytest.raises(ValueError, match=message):
                 ExtraTreesClassifier().fit_rows(np.array(X), np.array([0, 1]), np.array(weights))
+
+    def test_a_negative_clock_is_refused(self):
+        with pytest.raises(ValueError, match="the clock, feature 1, is -1, expected at least 0"):
+            ExtraTreesClassifier(clock=1).fit([[1.0, -1.0], [2.0, 2.0]], [0, 1])
 
 
 def test_it_is_as_accurate_as_scikit_learns():

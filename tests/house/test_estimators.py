@@ -41,6 +41,7 @@ GOOD = {  # which of the tried values a parameter may be: of any estimator, or o
     "C45Classifier.split": [],
     "ExtraTreesClassifier.n_trees": WHOLE,
     "ExtraTreesClassifier.n_candidates": [None, np.int64(3)],
+    "ExtraTreesClassifier.clock": WHOLE,
     "BoostingClassifier.n_rounds": WHOLE,
     "BoostingClassifier.learning_rate": [1.5, np.int64(3)],
     "BoostingClassifier.max_leaves": WHOLE,

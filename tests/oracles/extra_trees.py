@@ -75,7 +75,31 @@ def split(X, rows, cut):
     return sides
 
 
-def grow_tree(X, labels, weights, n_classes, n_candidates, min_leaf, seed):
+def best_of(cuts, X, rows, labels, weights, n_classes, least):
+    """The purest of the cuts with enough on both sides, the first of equals: purity, cut, sides and missing."""
+    best = None
+    for cut in cuts:
+        sides = split(X, rows, cut)
+        weighed = [counts_of(side, labels, weights, n_classes) for side in sides]
+        if min(total(side) for side in weighed) < least:
+            continue
+        score = purity(weighed[0]) + purity(weighed[1])
+        if best is None or score > best[0]:
+            missing = int(total(weighed[1]) > total(weighed[0])) if cut[2] is None else cut[2]
+            best = score, cut, sides, missing
+    return best
+
+
+def clock_cuts(X, rows, clock, generator):
+    """A random cut of the clock, if it is known in all rows and its largest value is more than twice its least."""
+    values = [math.nan if clock < 0 else X[row][clock] for row in rows]
+    if any(map(math.isnan, values)) or max(values) <= 2.0 * min(values):
+        return []
+    threshold = min(values) + generator.uniform() * (max(values) - min(values))
+    return [(clock, threshold if threshold < max(values) else min(values), None)]
+
+
+def grow_tree(X, labels, weights, n_classes, n_candidates, min_leaf, seed, clock=-1):
     """The root of a tree; a node has counts, and if it is cut a feature, a threshold, missing and children."""
     generator, features, least = SplitMix(seed), list(range(len(X[0]))), min_leaf * (1.0 - ROUNDING)
     root = {"rows": list(range(len(X)))}
@@ -86,16 +110,10 @@ def grow_tree(X, labels, weights, n_classes, n_candidates, min_leaf, seed):
         counts = node["counts"] = counts_of(rows, labels, weights, n_classes)
         if total(counts) < 2 * least or max(counts) == total(counts):
             continue
-        best = None
-        for cut in candidates(X, rows, features, n_candidates, generator):
-            sides = split(X, rows, cut)
-            weighed = [counts_of(side, labels, weights, n_classes) for side in sides]
-            if min(total(side) for side in weighed) < least:
-                continue
-            score = purity(weighed[0]) + purity(weighed[1])
-            if best is None or score > best[0]:
-                missing = int(total(weighed[1]) > total(weighed[0])) if cut[2] is None else cut[2]
-                best = score, cut, sides, missing
+        best = best_of(clock_cuts(X, rows, clock, generator), X, rows, labels, weights, n_classes, least)
+        if best is None:
+            cuts = candidates(X, rows, features, n_candidates, generator)
+            best = best_of(cuts, X, rows, labels, weights, n_classes, least)
         if best is not None:
             _, (node["feature"], node["threshold"], _), sides, node["missing"] = best
             node["children"] = [{"rows": side} for side in sides]

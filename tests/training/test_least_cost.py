@@ -19,6 +19,7 @@ from streamfs import Costs, Pricing, Procedure, StreamSet, evaluate, tabulate, t
 from streamfs.classifiers._calibration import TILT
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.tree import Tree
+from streamfs.data.clock import clock_of
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.evaluation import monitored
 from streamfs.evaluation.trajectories import Trajectories
@@ -154,6 +155,17 @@ def test_a_forest_counts_samples_whatever_features_are_named():
     assert counting.about["held_out"]["right"] > 50
     own = train(streams, features=["mean(x)", "last(x)"], costs=Costs(np.ones(2)), error_cost=2.0)
     assert [feature.name for feature in own.features] == ["mean(x)", "last(x)"]
+
+
+def test_trees_cut_the_count_of_samples_first_where_decisions_fall_late():
+    """Classes differ at all ticks alike, or from tick 13 on alone."""
+    labels = np.arange(60) % 2
+    for since, is_late in ((0, False), (12, True)):
+        means = np.where(np.arange(24) < since, 0.0, 4.0 * labels[:, np.newaxis])
+        values = np.random.default_rng(0).normal(means, 1.0)[:, :, np.newaxis]
+        procedure = train(StreamSet(values, labels.astype(str), ["x"]), features=["last(x)"], error_cost=3.0)
+        forest, clock = procedure.classifier, clock_of(procedure.features)
+        assert (forest.feature[forest.roots] == clock).all() == is_late
 
 
 @pytest.mark.parametrize(
@@ -368,7 +380,7 @@ def test_luck_with_few_streams_is_not_believed():
 
 
 def test_few_streams_are_no_evidence_that_less_suffices():
-    few, many = (ChoiceCost(np.zeros(n), 1.0, np.ones(n)) for n in (20, 200))
+    few, many = (ChoiceCost(np.zeros(n), np.ones(n), 1.0, 0.1) for n in (20, 200))
     assert few.excess(few, error=1.0) > TOLERANCE > many.excess(many, error=1.0)
 
 

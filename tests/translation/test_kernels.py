@@ -197,8 +197,13 @@ def test_neighbours_are_the_same(seed):
 def test_random_trees_are_the_same(seed):
     rng = np.random.default_rng(seed)
     columns, labels = np.ascontiguousarray(table_of(rng, 40, 5).T), np.sort(rng.integers(0, 3, 40))
-    n_candidates, min_leaf = int(rng.integers(1, 6)), float(rng.choice([0.1, 2.0]))
-    rows = WeightedRows(columns, labels, rng.uniform(0.1, 1.0, 40), 3, n_candidates, min_leaf)
+    n_candidates, clock, min_leaf = (
+        int(rng.integers(1, 6)),
+        int(rng.integers(-1, 1)),
+        float(rng.choice([0.1, 2.0])),
+    )
+    columns[0] = np.abs(columns[0])
+    rows = WeightedRows(columns, labels, rng.uniform(0.1, 1.0, 40), 3, n_candidates, min_leaf, clock)
     assert all_equal(in_each(lambda: bits(*grow(rows, seed))))
 
 
