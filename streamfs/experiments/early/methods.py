@@ -10,6 +10,7 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.classifiers.classifier import Classifier
+from streamfs.data.clock import clock_of
 from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import Integers, Labels
 from streamfs.errors import MissingExtraError, TrainingError
@@ -118,7 +119,9 @@ class Base(NamedTuple):
         seen = tabulate(task.split.train.streams(), procedure.features, procedure.max_silence)
         ours = decision_points(seen.n_ticks, len(seen.labels))
         points = even_points(seen.n_ticks) if is_even else ours
-        learn = small_leaf_learner(ours, task.seed)
+        forest: Any = procedure.classifier
+        by_clock = bool((forest.feature[forest.roots] == clock_of(procedure.features)).all())
+        learn = small_leaf_learner(ours, task.seed, by_clock=by_clock)
         n_repetitions = 1 if is_even else repetitions(len(seen.labels))
         held_out = np.zeros((n_repetitions, len(seen.labels), len(points), len(task.classes)))
         for n, each in enumerate(held_out):
