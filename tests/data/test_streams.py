@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from helpers.procedures import labelled_streams
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -120,6 +120,7 @@ def test_an_unknown_column_is_refused_listing_the_known_ones():
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @given(streams=stream_sets())
+@example(streams=StreamSet([[[1.0]]], ["a"], [".5"]))
 def test_a_written_set_is_read_back(tmp_path_factory, ending, streams):
     path = tmp_path_factory.mktemp("round") / f"streams.{ending}"
     streams.write(path)

@@ -15,6 +15,7 @@ import polars as pl
 
 from feature_extractors.base import Array
 from streamfs.base.ahead import map_ahead
+from streamfs.data.recordings.layout import LABEL, STREAM, TIME
 from streamfs.data.recordings.ts_files import read_ts
 from streamfs.data.recordings.words import GROUPED
 from streamfs.errors import DataError, LayoutError
@@ -236,7 +237,9 @@ def _require_text(block: bytes, path: Path) -> None:
 
 
 def _require_header(cells: Sequence[str], path: Path) -> None:
-    """Refuse a file whose first row has numbers, or nothing."""
+    """Refuse a file whose first row has numbers, but none of our own names, or nothing."""
+    if not {STREAM, TIME, LABEL}.isdisjoint(cells):
+        return
     numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
     if cells and (len(numbers) == len(cells) or any(_FRACTION.fullmatch(cell) for cell in cells)):
         raise DataError(
