@@ -190,11 +190,10 @@ def draws_at_the_promise(promised):
     """Curves of streams of one tick whose labels are right with the promised chance at any confidence."""
     random = np.random.default_rng(2021)
     n_streams = 150
-    zeros = np.zeros((n_streams, 1), dtype=np.int64)
     for _ in range(N_DRAWS):
-        confidence = random.random((n_streams, 1))
-        wrong = random.random(n_streams) >= promised
-        yield curve(confidence, zeros, [1] * n_streams, wrong.tolist(), zeros, THRESHOLDS)
+        labelled = random.random((n_streams, 1)) >= THRESHOLDS
+        right = labelled[random.random(n_streams) < promised]
+        yield counts(n_streams, labelled.sum(axis=0).tolist(), right.sum(axis=0).tolist())
 
 
 def is_more_than_the_risk(n_broken, risk=RISK):
