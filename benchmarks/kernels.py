@@ -27,7 +27,7 @@ from engine import Ours
 from figures import Figure, Parts, described, main
 
 from feature_extractors._compiled import in_c
-from streamfs.classifiers._extra_trees import WeightedRows, grow
+from streamfs.classifiers._extra_trees import WeightedRows, grow, whole
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.gateway.core.joiner import Joiner
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
@@ -121,7 +121,7 @@ def trees() -> list[Figure]:
     rng, n = np.random.default_rng(0), 16_000
     labels = np.sort(rng.integers(0, 3, n))
     columns = np.where(rng.random((100, n)) < 0.02, np.nan, rng.normal(size=(100, n)) + 0.3 * labels)
-    rows = WeightedRows(columns, labels, np.full(n, 1 / 16), 3, 10, 2.0, -1)
+    rows = WeightedRows(columns, whole(columns), labels, np.full(n, 1 / 16), 3, 10, 2.0, -1)
     table, few = columns[:20, ::4].T, columns[:8, ::64].T
     fits = {"4000 rows": (table, labels[::4], 1), "250 rows": (few, labels[::64], 20)}
     return [

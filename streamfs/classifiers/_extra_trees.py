@@ -39,12 +39,18 @@ class WeightedRows(NamedTuple):
     """Training rows, ordered by class, and the parameters of a tree."""
 
     columns: Array  # (n_features, n); NaN is missing
+    is_whole: Indices  # (n_features,), as `whole` gives it
     labels: Indices  # (n,); numbers from 0, ascending
     weights: Array  # (n,); positive
     n_classes: int
     n_candidates: int  # features that a node tries
     min_leaf: float  # least weight on each side of a cut
     clock: int  # the feature that is cut first, -1 if none is
+
+
+def whole(columns: Array) -> Indices:
+    """Return 1 for each column of which nothing is missing, else 0."""
+    return 1 - np.isnan(columns).any(axis=1).astype(np.int64)
 
 
 class NodeScratch(NamedTuple):
@@ -83,6 +89,21 @@ def _gather(column: Array, order: Indices, values: Array) -> tuple[float, float,
 
 
 @kernel
+def _gather_whole(column: Array, order: Indices, values: Array) -> tuple[float, float, int]:
+    """Do the same where nothing is missing, two rows at a time, of which neither waits for the other."""
+    low, high, other_low, other_high = np.inf, -np.inf, np.inf, -np.inf
+    for i in range(0, len(order) - 1, 2):
+        value, other = column[order[i]], column[order[i + 1]]
+        values[i], values[i + 1] = value, other
+        low, high = min(low, value), max(high, value)
+        other_low, other_high = min(other_low, other), max(other_high, other)
+    value = column[order[len(order) - 1]]
+    values[len(order) - 1] = value
+    low, high = min(low, value), max(high, value)
+    return min(low, other_low), max(high, other_high), 0
+
+
+@kernel
 def _cut(low: float, high: float, generator: Generator) -> float:
     """Draw a threshold that leaves a value on each side; if there is one value only, it is the largest number."""
     if low == high:
@@ -100,7 +121,7 @@ def _weigh(scratch: NodeScratch, threshold: float, is_second: bool) -> None:
         for i in range(start, stop):
             value, weight = scratch.values[i], scratch.weights[i]
             is_above = not value <= threshold if is_second else value > threshold
-            above = is_above * weight  # all of it or nothing, without a branch
+            above = weight if is_above else 0.0
             first += weight - above
             second += above
         scratch.sides[0, c], scratch.sides[1, c] = first, second
@@ -134,7 +155,11 @@ def _best_cut(
         if n_tried == rows.n_candidates:
             break
         tried = _draw_feature(generator, scratch.features, place)
-        low, high, n_missing = _gather(rows.columns[tried], order, scratch.values)
+        column = rows.columns[tried]
+        if rows.is_whole[tried] > 0:
+            low, high, n_missing = _gather_whole(column, order, scratch.values)
+        else:
+            low, high, n_missing = _gather(column, order, scratch.values)
         if not (low < high or (low == high and n_missing > 0)):
             continue
         n_tried += 1

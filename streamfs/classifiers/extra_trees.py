@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows, training_weights
 from streamfs.base.parameters import MOST_JOBS, Flag, OneOf, RealNumber, Seed, Whole
 from streamfs.classifiers._evaluate import Array
-from streamfs.classifiers._extra_trees import Grown, WeightedRows, grow
+from streamfs.classifiers._extra_trees import Grown, WeightedRows, grow, whole
 from streamfs.classifiers.forest import Forest
 
 ROUNDING = 1e-9
@@ -172,9 +172,8 @@ class ExtraTreesClassifier(ProbableClassifier):
         by_class = np.argsort(labels, kind="stable")
         kept, labels = kept[by_class], labels[by_class]
         columns, least = np.ascontiguousarray(rows[kept].T), float(self.min_leaf) * (1.0 - ROUNDING)
-        n_classes = len(self.classes_)
-        n_tried = self._n_tried(len(columns))
-        return WeightedRows(columns, labels, weights[kept], n_classes, n_tried, least, int(self.clock))
+        parameters = len(self.classes_), self._n_tried(len(columns)), least, int(self.clock)
+        return WeightedRows(columns, whole(columns), labels, weights[kept], *parameters)
 
     def _check_clock(self, rows: Array) -> None:
         """Refuse a clock that is not among the features, or negative somewhere."""

@@ -172,7 +172,7 @@ def _of_joiner(unit: KernelUnit) -> Iterator[KernelEntry]:
 
 def _of_training(unit: KernelUnit) -> Iterator[KernelEntry]:
     columns, column, numbers = unit.array(F8, 2), unit.array(F8), unit.array(I8)
-    given = columns, numbers, column, WHOLE, WHOLE, REAL, WHOLE
+    given = columns, numbers, numbers, column, WHOLE, WHOLE, REAL, WHOLE
     rows = Together(given, _extra_trees.WeightedRows._fields)
     room = column, column, numbers, numbers, numbers, columns, columns
     scratch = Together(room, _extra_trees.NodeScratch._fields)

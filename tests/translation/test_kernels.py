@@ -14,7 +14,7 @@ from feature_extractors._compiled import in_c
 from feature_extractors.catalogue import KINDS
 from streamfs import Engine
 from streamfs.classifiers import _calibration, _kernel_density, _lazy, _neighbours, _tied
-from streamfs.classifiers._extra_trees import WeightedRows, grow
+from streamfs.classifiers._extra_trees import WeightedRows, grow, whole
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.records import clock_record
@@ -203,7 +203,10 @@ def test_random_trees_are_the_same(seed):
         float(rng.choice([0.1, 2.0])),
     )
     columns[0] = np.abs(columns[0])
-    rows = WeightedRows(columns, labels, rng.uniform(0.1, 1.0, 40), 3, n_candidates, min_leaf, clock)
+    columns[1:3] = np.round(rng.normal(size=(2, 40)), 1)  # nothing of these is missing
+    rows = WeightedRows(
+        columns, whole(columns), labels, rng.uniform(0.1, 1.0, 40), 3, n_candidates, min_leaf, clock
+    )
     assert all_equal(in_each(lambda: bits(*grow(rows, seed))))
 
 
