@@ -1,8 +1,8 @@
 """The calibrated confidence from which decisions cost the least."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,10 @@ LEVELS = np.r_[0.0, np.arange(0.10, 0.96, 0.025), 0.97, 0.98, 0.99, 0.995, 1.0]
 
 FALLS = (0.0, 0.25)
 """By how much the log-odds of thresholds fall while the tick grows by a factor of e: the cheaper is taken."""
+
+
+SHIFTS = np.arange(3.0, -8.01, -0.25)
+"""Shifts of log-odds that are tried, one after the other, until a given confidence is kept."""
 
 
 class Confident(NamedTuple):
@@ -60,40 +64,99 @@ def choose_confidence(
     luck apart (`believed_share`): at decisions for which neither calibration nor threshold was chosen with the
     stream's help, whose share of right ones is fair, and at those of the threshold that was chosen, whose ticks
     are those to come. Without a given threshold, streams are decided at the ticks of what was followed alone, at
-    the time limit in any case.
+    the time limit in any case. A given one stays what it is, so that other streams reach it after a correction:
+    the largest is taken after which as many are right as is stated.
     """
     choose = partial(_Rule.chosen, costs=costs, time_limit=time_limit, clock=clock, confidence=confidence)
     if confidence is None and is_for_all(followed.ticks, followed.n_streams):
         choose = partial(_Rule.chosen_or_at_once, costs=costs, time_limit=time_limit, clock=clock)
-    rule = choose(followed)
-    columns, said = np.full(len(followed.truth), -1), np.zeros(len(followed.truth))
-    for others, part in _parts(followed.truth[: followed.n_streams]):
-        rows = followed.rows(part)
-        columns[rows], said[rows] = choose(followed.take(others)).decide(followed.take(part))
-    if (columns < 0).all():
-        return Confident(rule.calibration, rule.thresholds(), columns, said, (columns, said))
-    all_columns, all_said = map(np.concatenate, zip((columns, said), rule.decide(followed), strict=True))
-    decided = np.flatnonzero(all_columns >= 0)
-    rows, counts = decided % len(columns), followed.counts
-    right, streams = followed.is_right()[rows, all_columns[decided]], rows % len(counts)
-    n_streams = effective_number(counts[np.unique(streams)])
-    chance, n_repetitions = chance_of(followed), followed.n_repetitions
-    believed = believed_share(right, chance, n_streams, weights=counts[streams], n_repetitions=n_repetitions)
-    lowest = rule.lowest if confidence is None else None
-    last = correction(all_said[decided], believed, rule.floor, lowest, counts[streams])
-    levels = rule.levels
-    if confidence is None:
-        levels = np.where(levels <= rule.floor, 0.0, last.of(levels.clip(max=1.0)))
+    parts = _parts(followed.truth[: followed.n_streams])
+    rules = [(part, choose(followed.take(others))) for others, part in parts]
+    answers = _Answers(followed, choose(followed), rules)
+    return answers.corrected() if confidence is None else answers.kept()
+
+
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """Streams that were followed, the rule for them, and for each part of them a rule chosen without the part."""
+
+    followed: Followed
+    rule: "_Rule"
+    rules: "Sequence[tuple[Integers, _Rule]]"
+
+    def corrected(self) -> Confident:
+        """Return confidence as it is corrected where streams are decided; thresholds move with it."""
+        rule, (columns, said) = self.rule, self.fair
+        if (columns < 0).all():
+            return Confident(rule.calibration, rule.thresholds(), columns, said, (columns, said))
+        all_columns, all_said = self.both()
+        believed, decided, weights = self.believed(all_columns)
+        last = correction(all_said[decided], believed, rule.floor, rule.lowest, weights)
+        levels = np.where(rule.levels <= rule.floor, 0.0, last.of(rule.levels.clip(max=1.0)))
         levels[np.isinf(rule.levels)] = np.inf
-    corrected = replace(rule, calibration=rule.calibration.then(last), levels=levels)
-    served_columns, served_said = corrected.decide(followed)
-    return Confident(
-        corrected.calibration,
-        corrected.thresholds(),
-        columns,
-        np.maximum(last.of(said), rule.floor),
-        (served_columns, np.maximum(served_said, rule.floor)),
-    )
+        served = replace(rule, calibration=rule.calibration.then(last), levels=levels)
+        served_columns, served_said = served.decide(self.followed)
+        return Confident(
+            served.calibration,
+            served.thresholds(),
+            columns,
+            np.maximum(last.of(said), rule.floor),
+            (served_columns, np.maximum(served_said, rule.floor)),
+        )
+
+    def kept(self) -> Confident:
+        """Return confidence after the largest shift with which no more is stated than is right."""
+        found = next((each for each in map(self.shifted, SHIFTS.tolist()) if each.is_believed()), self)
+        (columns, said), (served, stated), rule = found.fair, found.served, found.rule
+        said, stated = np.maximum(said, rule.floor), np.maximum(stated, rule.floor)
+        return Confident(rule.calibration, rule.thresholds(), columns, said, (served, stated))
+
+    def shifted(self, shift: float) -> "_Answers":
+        """Return the same with rules whose confidence has shifted log-odds, compared with the same levels."""
+        rules = [(part, rule.shifted(shift)) for part, rule in self.rules]
+        return _Answers(self.followed, self.rule.shifted(shift), rules)
+
+    def is_believed(self) -> bool:
+        """Return whether as many are right as is stated, luck apart, or none is decided."""
+        columns, said = self.both()
+        if (columns < 0).all():
+            return True
+        believed, decided, weights = self.believed(columns)
+        return bool(np.average(said[decided], weights=weights) <= believed)
+
+    @cached_property
+    def served(self) -> tuple[Integers, Array]:
+        """Columns and confidence of the decisions by the rule that was chosen."""
+        return self.rule.decide(self.followed)
+
+    @cached_property
+    def fair(self) -> tuple[Integers, Array]:
+        """Columns and confidence of the decisions by rules that were chosen without the stream."""
+        n_rows = len(self.followed.truth)
+        columns, said = np.full(n_rows, -1), np.zeros(n_rows)
+        for part, rule in self.rules:
+            rows = self.followed.rows(part)
+            columns[rows], said[rows] = rule.decide(self.followed.take(part))
+        return columns, said
+
+    def both(self) -> tuple[Integers, Array]:
+        """Return the fair decisions, and those of the rule that was chosen."""
+        (columns, said), (served_columns, served_said) = self.fair, self.served
+        return np.concatenate([columns, served_columns]), np.concatenate([said, served_said])
+
+    def believed(self, columns: Integers) -> tuple[float, Integers, Array]:
+        """Return the share of right decisions, luck apart, which were decided, and what their streams count.
+
+        All rows may be there twice, as two rules decided them.
+        """
+        followed, counts = self.followed, self.followed.counts
+        decided = np.flatnonzero(columns >= 0)
+        rows = decided % len(followed.truth)
+        right, streams = followed.is_right()[rows, columns[decided]], rows % len(counts)
+        n_streams, weights = effective_number(counts[np.unique(streams)]), counts[streams]
+        chance, n_repetitions = chance_of(followed), followed.n_repetitions
+        believed = believed_share(right, chance, n_streams, weights=weights, n_repetitions=n_repetitions)
+        return believed, decided, weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +174,10 @@ class _Rule:
     def lowest(self) -> float | None:
         """The lowest threshold that not every confidence reaches, if there is one."""
         return min((level for level in self.levels.tolist() if self.floor < level < np.inf), default=None)
+
+    def shifted(self, shift: float) -> "_Rule":
+        """Return the rule with confidence of shifted log-odds, and the same levels."""
+        return replace(self, calibration=self.calibration.then(Calibration(1.0, shift)))
 
     @classmethod
     def chosen(

@@ -91,6 +91,19 @@ def test_a_given_confidence_is_kept_at_every_tick():
     assert found.completeness > 0.9
 
 
+def test_a_given_confidence_is_kept_where_classes_show_late():
+    """Before tick 13 nothing tells: a correction of all confidence must not let streams be decided there."""
+    streams = []
+    for seed, n in enumerate((120, 600)):
+        means = np.where(np.arange(20) < 12, 0.0, 3.0 * (np.arange(n) % 2)[:, np.newaxis])
+        values = np.random.default_rng(seed).normal(means, 1.0)[:, :, np.newaxis]
+        streams.append(StreamSet(values, (np.arange(n) % 2).astype(str), ["x"]))
+    procedure = train(streams[0], features=["mean(x)", "last(x)"], confidence=0.9)
+    found = evaluate(procedure, streams[1])
+    assert found.completeness > 0.9
+    assert found.accuracy > 0.9
+
+
 def test_dear_delays_are_shorter_and_dear_errors_rarer():
     training, testing = (white_noise(n, 2, 60, 0.7, seed) for seed, n in ((0, 200), (1, 600)))
     hasty, patient = (
