@@ -50,7 +50,7 @@ class WeightedRows(NamedTuple):
 
 def whole(columns: Array) -> Indices:
     """Return 1 for each column of which nothing is missing, else 0."""
-    return 1 - np.isnan(columns).any(axis=1).astype(np.int64)
+    return np.asarray(~np.isnan(columns).any(axis=1), dtype=np.int64)
 
 
 class NodeScratch(NamedTuple):
@@ -90,7 +90,7 @@ def _gather(column: Array, order: Indices, values: Array) -> tuple[float, float,
 
 @kernel
 def _gather_whole(column: Array, order: Indices, values: Array) -> tuple[float, float, int]:
-    """Do the same where nothing is missing, two rows at a time, of which neither waits for the other."""
+    """Gather values of which none is missing, two rows at a time, of which neither waits for the other."""
     low, high, other_low, other_high = np.inf, -np.inf, np.inf, -np.inf
     for i in range(0, len(order) - 1, 2):
         value, other = column[order[i]], column[order[i + 1]]

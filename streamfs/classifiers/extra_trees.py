@@ -140,7 +140,7 @@ class ExtraTreesClassifier(ProbableClassifier):
         return self.fit_rows(rows, targets, training_weights(sample_weight, rows))
 
     def fit_rows(self, rows: Array, targets: npt.NDArray[Any], weights: Array) -> Self:
-        """Fit the trees to what needs no validation, as the rows of a feature table, of which a search fits many.
+        """Fit the trees to what needs no validation: the rows of a feature table, of which a search fits many.
 
         Raises
         ------
@@ -148,7 +148,11 @@ class ExtraTreesClassifier(ProbableClassifier):
             If a feature is infinite or spans more than a number can hold, no row has a weight, or there are none.
         """
         if not rows.size or not weights.any():
-            raise ValueError(f"rows have shape {rows.shape}, expected some of which one has a weight")
+            raise ValueError(
+                f"{len(rows)} rows of {rows.shape[1]} features have no weight: leave out streams without a "
+                "sample, or record more"
+            )
+        self.n_features_in_ = rows.shape[1]
         _check_spans(rows)
         self._check_clock(rows)
         table = self._table(rows, targets, weights)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import is_classifier
 
 from feature_extractors.base import Array
 from streamfs.classifiers.classifier import Classifier
@@ -143,7 +144,7 @@ class OnlineClassifier(PickledClassifier):
     def require(cls, model: object) -> None:
         """Raise a TypeError unless it is a River classifier."""
         if not cls.is_model(model):
-            advice = "; scikit-learn's CalibratedClassifierCV adds it" if hasattr(model, "predict") else ""
+            advice = "; scikit-learn's CalibratedClassifierCV adds it" if is_classifier(model) else ""
             raise TypeError(
                 f"classifier is a {type(model).__name__}, expected a River classifier, or another with fit and "
                 f"predict_proba{advice}"

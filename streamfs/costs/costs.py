@@ -176,7 +176,7 @@ def _messages_a_tick(streams: "StreamSet", channel: str, sent: Array, prices: Ma
 
 
 def check_prices(streams: "StreamSet", prices: Mapping[str, float] | None) -> None:
-    """Refuse no mapping (TypeError), a price of an unknown quantity (DataError), and no price (ValueError)."""
+    """Refuse what is no mapping (TypeError) or no price (ValueError), and an unknown quantity (DataError)."""
     known = {quantity_of(column) for column in streams.columns}
     if prices is not None and not isinstance(prices, Mapping):
         raise TypeError(f"prices is {prices!r}, expected prices of quantities: {{'light': 10}}")

@@ -23,8 +23,8 @@ Labels = npt.NDArray[np.str_]
 View = Callable[..., Array]
 """`Policy.sent` or `Policy.seen`."""
 
-MISSING_LABELS = {"None", "nan", "NaT", "<NA>"}
-"""The texts of what stands for no label in frames and arrays."""
+MISSING_LABELS = {"none", "nan", "nat", "<na>"}
+"""The texts of what stands for no label in frames and arrays, in lower case."""
 
 AS_SEEN = {Policy.seen: Policy(), Policy.sent: Policy("delta", 0.0)}
 """Policies by which a column that a gateway has seen is viewed: it is sent where it changes."""
@@ -236,6 +236,9 @@ class StreamSet:
                 raise DataError(f"the weight of stream {self.names[place]} is {found[place]}, expected at least 0")
             if len(found) and not found.any():
                 raise DataError("weights are 0 for every stream, expected a positive one")
+            with np.errstate(over="ignore"):
+                if np.isinf(found.sum()):
+                    raise DataError(f"weights are up to {found.max():g}, expected a sum that a number can hold")
         same.weights = found
         return same
 
@@ -572,8 +575,8 @@ def _expect(what: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> Non
 
 def _require_labels(labels: npt.NDArray[Any], names: Sequence[str]) -> None:
     """Refuse labels that are missing, as frames have them: their texts would be classes."""
-    for name, label in zip(names, labels.tolist(), strict=True) if labels.dtype.kind in "fO" else ():
-        if not isinstance(label, str) and str(label) in MISSING_LABELS:
+    for name, label in zip(names, labels.tolist(), strict=True) if labels.dtype.kind in "fMOm" else ():
+        if not isinstance(label, str) and str(label).lower() in MISSING_LABELS:
             raise DataError(f"the label of stream {name} is {label}: leave out streams without one")
 
 

@@ -17,7 +17,6 @@ from streamfs.classifiers.lazy import LazyNeighbors, ranges_of, shares_of
 from streamfs.classifiers.neighbours import TIES, NeighborsClassifier, check_neighbors
 from streamfs.data.streams import Integers
 from streamfs.selection._query_sensitive import nearest_others, update_thresholds
-from streamfs.selection.sequential import SequentialSelector
 
 Flags = npt.NDArray[np.bool_]
 
@@ -192,6 +191,8 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         """Fit a copy of the selector, with groups if it accepts them."""
         selector = self.selector
         if selector is None:
+            from streamfs.selection.sequential import SequentialSelector  # noqa: PLC0415 - slow to import
+
             nominal = np.flatnonzero(self._is_nominal(values.shape[1])).tolist()
             by = NeighborsClassifier(n_neighbors=1, nominal=nominal, ties=self.ties)
             selector = SequentialSelector(by, cv=LeaveOneOut() if groups is None else LeaveOneGroupOut())

@@ -10,9 +10,10 @@ from feature_extractors.base import Array, Feature
 from feature_extractors.report import quantity_of, split_channel
 from streamfs.base.progress import Progress, quiet
 from streamfs.data.clock import clock_of
+from streamfs.data.streams import Integers
 from streamfs.training.confidence import choose_confidence
 from streamfs.training.decision_costs import DecisionCosts
-from streamfs.training.held_out import OutOfFold
+from streamfs.training.held_out import Followed, OutOfFold
 from streamfs.training.luck import cautious_mean, effective_number
 
 TOLERANCE = 0.01
@@ -31,7 +32,8 @@ Choice = frozenset[Group]
 class ChoiceCost:
     """What decisions with some features cost, and what streams count; of all streams.
 
-    On average so much is `sent`, and decisions take a `delay`, a share of the time limit.
+    On average so much is `sent`, and decisions take a `delay`, a share of the ticks at which they may be made: 1
+    for streams that are never decided; empty ones have none.
     """
 
     costs: Array
@@ -108,14 +110,13 @@ class ChannelChoice:
             columns, counts = chosen.columns, followed.counts
             rows, ends = np.arange(len(columns)), np.maximum(followed.trajectories.ticks - 1, 0)
             sent = followed.spent[rows, np.where(columns < 0, ends, columns)]
-            ticks = np.where(columns < 0, limit, followed.ticks[columns])
-            means = (float(np.average(followed.by_stream(each), weights=counts)) for each in (sent, ticks / limit))
+            mean_sent = float(np.average(followed.by_stream(sent), weights=counts))
             costs = followed.by_stream(self.costs.of(followed, columns, limit))
-            self.found[choice] = ChoiceCost(costs, counts, *means)
+            self.found[choice] = ChoiceCost(costs, counts, mean_sent, mean_delay(followed, columns))
         return self.found[choice]
 
     def outdoes(self, other: "ChannelChoice") -> bool:
-        """Return whether its features surely cost less than another's, over all quantities at every tick."""
+        """Return whether its features surely cost less than another's, over the channels that both start with."""
         if self.start != other.start:
             return False
         ours, theirs = self.evaluate(self.start), other.evaluate(self.start)
@@ -128,6 +129,8 @@ class ChannelChoice:
         costs less, or about as little and sends less; another policy of one quantity, of which several are tried,
         only if it sends less and surely does not cost more.
         """
+        if not self.groups:
+            return self.start
         starts = [start for start in map(self.all_under, KINDS) if start] or [self.start]
         paths = [self._path(start) for start in starts]
         choices = [choice for path in paths for choice in path]
@@ -180,6 +183,13 @@ class ChannelChoice:
             if found.sent < present.sent and excess <= TOLERANCE * self.costs.error:
                 best, group = tried, other
         return best
+
+
+def mean_delay(followed: Followed, columns: Integers) -> float:
+    """Return the mean share of the ticks followed at which streams with samples are decided, 1 for never."""
+    shares = np.where(columns < 0, 1.0, followed.ticks[columns] / followed.ticks[-1])
+    weights = np.tile(followed.counts, followed.n_repetitions) * (followed.trajectories.ticks > 0)
+    return float(np.average(shares, weights=weights)) if weights.any() else 1.0
 
 
 def groups_of(feature: Feature) -> Choice:

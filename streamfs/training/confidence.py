@@ -26,7 +26,6 @@ LEVELS = np.r_[0.0, np.arange(0.10, 0.96, 0.025), 0.97, 0.98, 0.99, 0.995, 1.0]
 FALLS = (0.0, 0.25)
 """By how much the log-odds of thresholds fall while the tick grows by a factor of e: the cheaper is taken."""
 
-
 SHIFTS = np.arange(3.0, -8.01, -0.25)
 """Shifts of log-odds that are tried, one after the other, until a given confidence is kept."""
 
@@ -106,7 +105,8 @@ class _Answers:
 
     def kept(self) -> Confident:
         """Return confidence after the largest shift with which no more is stated than is right."""
-        found = next((each for each in map(self.shifted, SHIFTS.tolist()) if each.is_believed()), self)
+        shifted = map(self.shifted, SHIFTS.tolist())
+        found = next((each for each in shifted if each.is_believed()), self.shifted(SHIFTS[-1]))
         (columns, said), (served, stated), rule = found.fair, found.served, found.rule
         said, stated = np.maximum(said, rule.floor), np.maximum(stated, rule.floor)
         return Confident(rule.calibration, rule.thresholds(), columns, said, (served, stated))

@@ -49,7 +49,7 @@ MOST_TICKS = 64
 """Most ticks at which held-out streams are followed if a confidence is given, denser at the beginning."""
 
 LATE = 1.0 / 3.0
-"""The mean share of the time limit from which decisions fall late: earlier ticks would mislead the trees then."""
+"""The mean share of all ticks from which decisions fall late: earlier ticks would mislead the trees then."""
 
 MOST_FOLLOWED, MOST_REPETITIONS = 200, 5
 """Few streams are held out again and again in other folds, while no more are followed in all, so often at most."""
@@ -166,7 +166,8 @@ class LeastCost:
             table = tabulate(streams, self.features, pricing.max_silence, self._kept(points))
         spending = pricing.spending(streams, self.features, lengths)
         choice = self._choice(table, spending, points, limit)
-        by_clock = self._has_points_alone and choice.evaluate(choice.start).delay >= LATE
+        counts = self._has_points_alone and clock_of(self.features) >= 0
+        by_clock = counts and choice.evaluate(choice.start).delay >= LATE
         if by_clock:
             choice = self._choice(table, spending, points, limit, by_clock=True)
         shapes = [i for i, feature in enumerate(self.features) if feature.kind in SHAPE_KINDS]

@@ -330,8 +330,8 @@ class TestEdges:
 
     def test_unusable_rows_of_a_table_are_refused(self):
         for X, weights, message in (
-            ([[1.0], [2.0]], [0.0, 0.0], "expected some of which one has a weight"),
-            ([[], []], [1.0, 1.0], r"shape \(2, 0\)"),
+            ([[1.0], [2.0]], [0.0, 0.0], "2 rows of 1 features have no weight"),
+            ([[], []], [1.0, 1.0], "2 rows of 0 features"),
             ([[np.inf], [np.inf]], [1.0, 1.0], "feature 0 spans more than a number can hold"),
         ):
             with pytest.raises(ValueError, match=message):

@@ -1,5 +1,7 @@
 """Streams and decisions as frames, Arrow and xarray, and back; .ts files of the archives."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -43,7 +45,7 @@ def test_streams_are_frames_and_frames_are_streams(convert):
     same(StreamSet.from_frame(convert(ragged())), ragged())
 
 
-@pytest.mark.parametrize("missing", [pd.NA, pd.NaT, None])
+@pytest.mark.parametrize("missing", [pd.NA, pd.NaT, None, Decimal("NaN")])
 def test_a_missing_label_of_pandas_is_no_class(missing):
     labels = np.array(["a", missing], dtype=object)
     with pytest.raises(DataError, match=f"the label of stream stream-1 is {missing}: leave out streams"):

@@ -78,6 +78,7 @@ def assert_same(found, expected):
         ({"values": np.zeros((2, 3, 2)), "columns": ["x", "x"]}, "column 'x' occurs twice"),
         ({"labels": np.array(["a", None])}, "the label of stream stream-1 is None: leave out streams without one"),
         ({"labels": [1.0, NAN]}, "the label of stream stream-1 is nan"),
+        ({"labels": np.array(["2026-11-27", "NaT"], dtype="M8[D]")}, "the label of stream stream-1 is None"),
         ({"lengths": [3]}, r"lengths have shape \(1,\), expected \(2,\)"),
         ({"lengths": [3, 4]}, "a length is 4, expected 0 to 3 ticks"),
         ({"lengths": [-1, 3]}, "a length is -1, expected 0 to 3 ticks"),
@@ -98,6 +99,20 @@ def test_arguments_that_do_not_match_are_refused(given, message):
 def test_an_infinite_reading_is_refused_with_its_place():
     with pytest.raises(DataError, match="x of stream two is -inf at tick 3"):
         StreamSet([[[0.0]] * 3, [[0.0], [0.0], [-np.inf]]], ["a", "b"], ["x"], names=["one", "two"])
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0], r"weights have shape \(1,\), expected \(2,\)"),
+        ([1.0, -1.0], "the weight of stream stream-1 is -1.0, expected at least 0"),
+        ([0.0, 0.0], "weights are 0 for every stream"),
+        ([1e308, 1e308], r"weights are up to 1e\+308, expected a sum that a number can hold"),
+    ],
+)
+def test_wrong_weights_are_refused(weights, message):
+    with pytest.raises(DataError, match=message):
+        StreamSet(np.zeros((2, 3, 1)), ["a", "b"], ["x"]).weighted(weights)
 
 
 def test_values_beyond_a_streams_length_are_ignored():

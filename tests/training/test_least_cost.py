@@ -25,7 +25,7 @@ from streamfs.evaluation.evaluation import monitored
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.promise_monitor import KEPT
 from streamfs.training import least_cost
-from streamfs.training.channel_choice import TOLERANCE, ChoiceCost
+from streamfs.training.channel_choice import TOLERANCE, ChoiceCost, mean_delay
 from streamfs.training.confidence import FALLS, LEVELS, _Rule, choose_confidence
 from streamfs.training.correction import correction
 from streamfs.training.cost_aware import _many_features
@@ -219,9 +219,9 @@ def test_a_model_that_cannot_serve_is_refused():
         train(white_noise(40, 2, 8, 1.0, 0), features=["mean(x)"], classifier=lambda _: None)
     with pytest.raises(
         TypeError,
-        match=r"LinearRegression, expected a River classifier, or another .*CalibratedClassifierCV adds it",
+        match=r"RidgeClassifier, expected a River classifier, or another .*CalibratedClassifierCV adds it",
     ):
-        train(white_noise(40, 2, 8, 1.0, 0), features=["mean(x)"], classifier=linear_model.LinearRegression())
+        train(white_noise(40, 2, 8, 1.0, 0), features=["mean(x)"], classifier=linear_model.RidgeClassifier())
 
 
 @pytest.mark.parametrize(
@@ -395,6 +395,13 @@ def test_luck_with_few_streams_is_not_believed():
 def test_few_streams_are_no_evidence_that_less_suffices():
     few, many = (ChoiceCost(np.zeros(n), np.ones(n), 1.0, 0.1) for n in (20, 200))
     assert few.excess(few, error=1.0) > TOLERANCE > many.excess(many, error=1.0)
+
+
+def test_empty_streams_have_no_delay_and_undecided_ones_the_whole():
+    found = followed(0, n_streams=4, n_ticks=10)
+    path = found.trajectories
+    found = found._replace(trajectories=Trajectories(path.best, path.confidence, np.array([10, 10, 0, 10])))
+    assert mean_delay(found, np.array([0, 4, -1, -1])) == pytest.approx((0.1 + 0.5 + 1.0) / 3)
 
 
 def test_what_is_equal_is_read_on_change():

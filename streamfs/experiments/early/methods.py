@@ -119,8 +119,8 @@ class Base(NamedTuple):
         seen = tabulate(task.split.train.streams(), procedure.features, procedure.max_silence)
         ours = decision_points(seen.n_ticks, len(seen.labels))
         points = even_points(seen.n_ticks) if is_even else ours
-        forest: Any = procedure.classifier
-        by_clock = bool((forest.feature[forest.roots] == clock_of(procedure.features)).all())
+        served: Any = procedure.classifier  # a forest, whose roots all cut the count of samples, or hardly any
+        by_clock = bool((served.feature[served.roots] == clock_of(procedure.features)).all())
         learn = small_leaf_learner(ours, task.seed, by_clock=by_clock)
         n_repetitions = 1 if is_even else repetitions(len(seen.labels))
         held_out = np.zeros((n_repetitions, len(seen.labels), len(points), len(task.classes)))
