@@ -189,6 +189,8 @@ PATHS: Mapping[str, Options] = {
     "channels, scikit-learn's logistic regression": lambda _: {"classifier": of_sklearn()},
     "channels, River's softmax regression": lambda _: {"classifier": of_river()},
     "channels, query-sensitive neighbours": lambda _: {"classifier": "qsfs1"},
+    "channels, at a confidence of 0.9": lambda _: {"confidence": 0.9},
+    "channels, C4.5, at a confidence of 0.9": lambda _: {"classifier": "c45", "confidence": 0.9},
 }
 """What `train` is given beside its default: what selects, and what is fitted."""
 
@@ -244,7 +246,8 @@ def paths() -> str:
 
 `benchmarks/stated.py` (`paths`): the same streams, in fewer settings ({settings}), with the seeds {", ".join(map(str, PATH_SEEDS))} and {len(FEATURES)} features.
 On ranked or all features streams are decided where the classifier itself states 0.9; *refused* are those where it states that of no
-held-out stream, or of none at all, and says so. On channels the threshold is chosen, as by default. *mean absolute* is that of stated - right.
+held-out stream, or of none at all, and says so. On channels the threshold is chosen, as by default, unless
+a confidence is given. *mean absolute* is that of stated - right.
 
 {path_table()}
 
