@@ -246,16 +246,17 @@ def decided(
 ) -> Iterator[tuple[Decision, Array]]:
     """Yield decisions on held-out streams as a procedure would make them, and the feature values behind them.
 
-    `columns` are those in which streams were decided, -1 for never; streams that end undecided are left out.
-    Nothing is yielded if a class was unknown to some classifier.
+    The table is that of all ticks, or of those that were followed. `columns` are those in which streams were
+    decided, -1 for never; streams that end undecided are left out. Nothing is yielded if a class was unknown to
+    some classifier.
     """
-    limit = procedure.time_limit
+    seen, last = table.at(followed.ticks), int(followed.ticks[-1])
     for i, column in enumerate(columns.tolist() if (followed.truth >= 0).all() else ()):
-        name, tick = str(i), limit if column < 0 else int(followed.ticks[column])
-        if tick <= table.lengths[i]:
+        place, tick = (column, int(followed.ticks[column])) if column >= 0 else (len(followed.ticks) - 1, last)
+        if place < seen.lengths[i] and (column >= 0 or last == procedure.time_limit):
             best = followed.trajectories.best[i, column]
             label, reason = (None, "timeout") if column < 0 else (procedure.classes[best], "confident")
-            yield Decision(name, 1, label, float(stated[i]), tick, 0.0, reason, 0.0), table.values[i, tick - 1]
+            yield Decision(str(i), 1, label, float(stated[i]), tick, 0.0, reason, 0.0), seen.values[i, place]
 
 
 def decision_facts(followed: Followed, columns: Integers, stated: Array, labels: Labels) -> dict[str, Any]:

@@ -43,6 +43,14 @@ def white_noise(n_streams, n_classes, n_ticks, distance, seed):
     return StreamSet(values, labels.astype(str), ["x"])
 
 
+def late_streams(n_streams, n_ticks, seed):
+    """Two classes that differ in the last two fifths of the ticks."""
+    labels = np.arange(n_streams) % 2
+    means = np.where(np.arange(n_ticks) < 0.6 * n_ticks, 0.0, 3.0 * labels[:, np.newaxis])
+    values = np.random.default_rng(seed).normal(means, 1.0)[:, :, np.newaxis]
+    return StreamSet(values, labels.astype(str), ["x"])
+
+
 def test_a_model_without_a_promise_is_monitored():
     procedure = train(white_noise(60, 2, 12, 1.5, seed=0), seed=0)
     reference = procedure.about["reference"]
@@ -52,6 +60,11 @@ def test_a_model_without_a_promise_is_monitored():
     assert (as_trained.status, as_trained.findings) == (KEPT, [])
     assert 0.4 < as_trained.to_json()["expected"]["accuracy"] < evaluate(procedure, same).accuracy
     assert any(finding.what.startswith("feature") for finding in elsewhere.findings)
+    late = late_streams(80, 40, seed=0)
+    procedure, served = train(late, features=["mean(x)", "last(x)"], error_cost=5.0), late_streams(300, 40, seed=1)
+    assert procedure.about["held_out"]["ticks"] > 25
+    assert sum(procedure.about["reference"]["tick"]["counts"]) == 80
+    assert monitored(procedure, served).findings == []
     ranked = train(white_noise(60, 2, 12, 1.5, seed=0), select=None, confidence=0.8, seed=0)
     assert monitored(ranked, same).status == KEPT
 
@@ -92,14 +105,10 @@ def test_a_given_confidence_is_kept_at_every_tick():
 
 
 def test_a_given_confidence_is_kept_where_classes_show_late():
-    """Before tick 13 nothing tells: a correction of all confidence must not let streams be decided there."""
-    streams = []
-    for seed, n in enumerate((120, 600)):
-        means = np.where(np.arange(20) < 12, 0.0, 3.0 * (np.arange(n) % 2)[:, np.newaxis])
-        values = np.random.default_rng(seed).normal(means, 1.0)[:, :, np.newaxis]
-        streams.append(StreamSet(values, (np.arange(n) % 2).astype(str), ["x"]))
-    procedure = train(streams[0], features=["mean(x)", "last(x)"], confidence=0.9)
-    found = evaluate(procedure, streams[1])
+    """In the first three fifths nothing tells: a correction must not let streams be decided there."""
+    training, testing = (late_streams(n, 20, seed) for seed, n in enumerate((120, 600)))
+    procedure = train(training, features=["mean(x)", "last(x)"], confidence=0.9)
+    found = evaluate(procedure, testing)
     assert found.completeness > 0.9
     assert found.accuracy > 0.9
 
