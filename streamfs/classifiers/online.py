@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import is_classifier
 
 from feature_extractors.base import Array
 from streamfs.classifiers.classifier import Classifier
@@ -144,7 +143,8 @@ class OnlineClassifier(PickledClassifier):
     def require(cls, model: object) -> None:
         """Raise a TypeError unless it is a River classifier."""
         if not cls.is_model(model):
-            advice = "; scikit-learn's CalibratedClassifierCV adds it" if is_classifier(model) else ""
+            has_scores = hasattr(model, "decision_function")
+            advice = "; scikit-learn's CalibratedClassifierCV adds it" if has_scores else ""
             raise TypeError(
                 f"classifier is a {type(model).__name__}, expected a River classifier, or another with fit and "
                 f"predict_proba{advice}"
