@@ -90,7 +90,7 @@ def _gather(column: Array, order: Indices, values: Array) -> tuple[float, float,
 
 @kernel
 def _gather_whole(column: Array, order: Indices, values: Array) -> tuple[float, float, int]:
-    """Gather values of which none is missing, two rows at a time, of which neither waits for the other."""
+    """Return the same as `_gather` for a column without missing values, reading two rows in each step."""
     low, high, other_low, other_high = np.inf, -np.inf, np.inf, -np.inf
     for i in range(0, len(order) - 1, 2):
         value, other = column[order[i]], column[order[i + 1]]

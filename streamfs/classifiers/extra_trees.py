@@ -140,7 +140,18 @@ class ExtraTreesClassifier(ProbableClassifier):
         return self.fit_rows(rows, targets, training_weights(sample_weight, rows))
 
     def fit_rows(self, rows: Array, targets: npt.NDArray[Any], weights: Array) -> Self:
-        """Fit the trees to what needs no validation: the rows of a feature table, of which a search fits many.
+        """Fit the trees to rows that need no validation, as those of a feature table, to which a search fits many.
+
+        Parameters are not validated either: `fit` is for users.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, n_features)
+            Training rows; NaN is missing.
+        targets : ndarray of shape (n,)
+            Labels.
+        weights : ndarray of shape (n,)
+            Weights of the rows, not negative, with a finite sum; rows of weight zero are left out.
 
         Raises
         ------

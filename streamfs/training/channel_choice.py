@@ -98,7 +98,7 @@ class ChannelChoice:
 
     @property
     def start(self) -> Choice:
-        """All quantities at every tick, or all groups if none is read so."""
+        """The groups of channels that are read at every tick, or all groups if there is none such."""
         return self.all_under("") or frozenset(self.groups)
 
     def evaluate(self, choice: Choice) -> ChoiceCost:

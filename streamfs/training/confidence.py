@@ -69,19 +69,30 @@ def choose_confidence(
     choose = partial(_Rule.chosen, costs=costs, time_limit=time_limit, clock=clock, confidence=confidence)
     if confidence is None and is_for_all(followed.ticks, followed.n_streams):
         choose = partial(_Rule.chosen_or_at_once, costs=costs, time_limit=time_limit, clock=clock)
-    parts = _parts(followed.truth[: followed.n_streams])
-    rules = [(part, choose(followed.take(others))) for others, part in parts]
-    answers = _Answers(followed, choose(followed), rules)
+    divisions = _parts(followed.truth[: followed.n_streams])
+    parts = [
+        _Part(followed.rows(part), followed.take(part), choose(followed.take(others)))
+        for others, part in divisions
+    ]
+    answers = _Answers(followed, choose(followed), parts)
     return answers.corrected() if confidence is None else answers.kept()
+
+
+class _Part(NamedTuple):
+    """The rows of some of the streams, what was said of them, and a rule that was chosen without them."""
+
+    rows: Integers
+    followed: Followed
+    rule: "_Rule"
 
 
 @dataclass(frozen=True, eq=False)
 class _Answers:
-    """Streams that were followed, the rule for them, and for each part of them a rule chosen without the part."""
+    """Streams that were followed, the rule that was chosen for them, and their parts."""
 
     followed: Followed
     rule: "_Rule"
-    rules: "Sequence[tuple[Integers, _Rule]]"
+    parts: Sequence[_Part]
 
     def corrected(self) -> Confident:
         """Return confidence as it is corrected where streams are decided; thresholds move with it."""
@@ -93,11 +104,11 @@ class _Answers:
         last = correction(all_said[decided], believed, rule.floor, rule.lowest, weights)
         levels = np.where(rule.levels <= rule.floor, 0.0, last.of(rule.levels.clip(max=1.0)))
         levels[np.isinf(rule.levels)] = np.inf
-        served = replace(rule, calibration=rule.calibration.then(last), levels=levels)
-        served_columns, served_said = served.decide(self.followed)
+        corrected = replace(rule, calibration=rule.calibration.then(last), levels=levels)
+        served_columns, served_said = corrected.decide(self.followed)
         return Confident(
-            served.calibration,
-            served.thresholds(),
+            corrected.calibration,
+            corrected.thresholds(),
             columns,
             np.maximum(last.of(said), rule.floor),
             (served_columns, np.maximum(served_said, rule.floor)),
@@ -113,11 +124,14 @@ class _Answers:
 
     def shifted(self, shift: float) -> "_Answers":
         """Return the same with rules whose confidence has shifted log-odds, compared with the same levels."""
-        rules = [(part, rule.shifted(shift)) for part, rule in self.rules]
-        return _Answers(self.followed, self.rule.shifted(shift), rules)
+        parts = [part._replace(rule=part.rule.shifted(shift)) for part in self.parts]
+        return _Answers(self.followed, self.rule.shifted(shift), parts)
 
     def is_believed(self) -> bool:
-        """Return whether as many are right as is stated, luck apart, or none is decided."""
+        """Return whether the mean confidence is at most the share of right decisions, luck apart.
+
+        So it is where no stream is decided.
+        """
         columns, said = self.both()
         if (columns < 0).all():
             return True
@@ -134,9 +148,8 @@ class _Answers:
         """Columns and confidence of the decisions by rules that were chosen without the stream."""
         n_rows = len(self.followed.truth)
         columns, said = np.full(n_rows, -1), np.zeros(n_rows)
-        for part, rule in self.rules:
-            rows = self.followed.rows(part)
-            columns[rows], said[rows] = rule.decide(self.followed.take(part))
+        for rows, followed, rule in self.parts:
+            columns[rows], said[rows] = rule.decide(followed)
         return columns, said
 
     def both(self) -> tuple[Integers, Array]:

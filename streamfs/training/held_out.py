@@ -250,10 +250,11 @@ def decided(
     decided, -1 for never; streams that end undecided are left out. Nothing is yielded if a class was unknown to
     some classifier.
     """
-    seen, last = table.at(followed.ticks), int(followed.ticks[-1])
+    seen, last = table.at(followed.ticks), len(followed.ticks) - 1
     for i, column in enumerate(columns.tolist() if (followed.truth >= 0).all() else ()):
-        place, tick = (column, int(followed.ticks[column])) if column >= 0 else (len(followed.ticks) - 1, last)
-        if place < seen.lengths[i] and (column >= 0 or last == procedure.time_limit):
+        place = column if column >= 0 else last
+        tick = int(followed.ticks[place])
+        if place < seen.lengths[i] and (column >= 0 or tick == procedure.time_limit):
             best = followed.trajectories.best[i, column]
             label, reason = (None, "timeout") if column < 0 else (procedure.classes[best], "confident")
             yield Decision(str(i), 1, label, float(stated[i]), tick, 0.0, reason, 0.0), seen.values[i, place]

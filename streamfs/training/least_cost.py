@@ -166,8 +166,8 @@ class LeastCost:
             table = tabulate(streams, self.features, pricing.max_silence, self._kept(points))
         spending = pricing.spending(streams, self.features, lengths)
         choice = self._choice(table, spending, points, limit)
-        counts = self._has_points_alone and clock_of(self.features) >= 0
-        by_clock = counts and choice.evaluate(choice.start).delay >= LATE
+        has_clock = self._has_points_alone and clock_of(self.features) >= 0
+        by_clock = has_clock and choice.evaluate(choice.start).delay >= LATE
         if by_clock:
             choice = self._choice(table, spending, points, limit, by_clock=True)
         shapes = [i for i, feature in enumerate(self.features) if feature.kind in SHAPE_KINDS]

@@ -109,7 +109,7 @@ class Membership:
     def _evictions_allowed(self, now: float) -> int:
         """Return how many more streams may be evicted at a time, of the hour that it belongs to.
 
-        None, where settings that were read again allow less than was evicted.
+        0 if settings that were read again allow less than was evicted.
         """
         limits, (since, _) = self.options.limits, self.evictions
         if not since <= now < since + HOUR:
