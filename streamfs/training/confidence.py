@@ -13,7 +13,7 @@ from streamfs.classifiers.calibration import Calibration
 from streamfs.data.streams import Integers
 from streamfs.procedure.stopping import TickThresholds
 from streamfs.training.anticipation import MOST_GROUPS, anticipated_levels
-from streamfs.training.correction import correction
+from streamfs.training.correction import correction, stretch
 from streamfs.training.cross_validation import N_FOLDS
 from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.decision_points import is_for_all
@@ -115,17 +115,22 @@ class _Answers:
         )
 
     def kept(self) -> Confident:
-        """Return confidence after the largest shift with which no more is stated than is right."""
-        shifted = map(self.shifted, SHIFTS.tolist())
-        found = next((each for each in shifted if each.is_believed()), self.shifted(SHIFTS[-1]))
+        """Return confidence after the largest shift with which no more is stated than is right.
+
+        Where it jumps beyond the given one, as much is then stated as is right: the same streams are decided.
+        """
+        shifted = [Calibration(1.0, shift) for shift in SHIFTS.tolist()]
+        tried = map(self.then, shifted)
+        found = next((each for each in tried if each.is_believed()), self.then(shifted[-1]))
+        found = found.then(found.stretch())
         (columns, said), (served, stated), rule = found.fair, found.served, found.rule
         said, stated = np.maximum(said, rule.floor), np.maximum(stated, rule.floor)
         return Confident(rule.calibration, rule.thresholds(), columns, said, (served, stated))
 
-    def shifted(self, shift: float) -> "_Answers":
-        """Return the same with rules whose confidence has shifted log-odds, compared with the same levels."""
-        parts = [part._replace(rule=part.rule.shifted(shift)) for part in self.parts]
-        return _Answers(self.followed, self.rule.shifted(shift), parts)
+    def then(self, calibration: Calibration) -> "_Answers":
+        """Return the same with rules that calibrate once more, and compare with the same levels."""
+        parts = [part._replace(rule=part.rule.then(calibration)) for part in self.parts]
+        return _Answers(self.followed, self.rule.then(calibration), parts)
 
     def is_believed(self) -> bool:
         """Return whether the mean confidence is at most the share of right decisions, luck apart.
@@ -137,6 +142,14 @@ class _Answers:
             return True
         believed, decided, weights = self.believed(columns)
         return bool(np.average(said[decided], weights=weights) <= believed)
+
+    def stretch(self) -> Calibration:
+        """Return the stretch of log-odds beyond the given confidence after which as much is stated as is right."""
+        columns, said = self.both()
+        if (columns < 0).all():
+            return Calibration(1.0, 0.0)
+        believed, decided, weights = self.believed(columns)
+        return stretch(said[decided], believed, max(float(self.rule.levels[0]), self.rule.floor), weights)
 
     @cached_property
     def served(self) -> tuple[Integers, Array]:
@@ -188,9 +201,9 @@ class _Rule:
         """The lowest threshold that not every confidence reaches, if there is one."""
         return min((level for level in self.levels.tolist() if self.floor < level < np.inf), default=None)
 
-    def shifted(self, shift: float) -> "_Rule":
-        """Return the rule with confidence of shifted log-odds, and the same levels."""
-        return replace(self, calibration=self.calibration.then(Calibration(1.0, shift)))
+    def then(self, calibration: Calibration) -> "_Rule":
+        """Return the rule that calibrates once more, with the same levels."""
+        return replace(self, calibration=self.calibration.then(calibration))
 
     @classmethod
     def chosen(

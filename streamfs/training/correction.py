@@ -1,5 +1,7 @@
 """The last correction of confidence: as many are right as is stated."""
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,6 +11,8 @@ from streamfs.classifiers.calibration import LEAST_SLOPE, Calibration
 
 N_BISECTIONS = 60
 """Halvings of the range in which a correction is sought."""
+MOST_STRETCHED = 64.0
+"""Most by which the logits beyond a given confidence are stretched."""
 
 
 def correction(
@@ -21,7 +25,6 @@ def correction(
     """
     logits = _logits(said)
     pinned, bottom = (float(x) for x in _logits([lowest or floor, floor * (1.0 + 4.0 * TILT)]))
-    low, high = (np.log(LEAST_SLOPE) if lowest else bottom - logits.max()), 40.0
 
     def at(place: float) -> Calibration:
         if not lowest:
@@ -29,6 +32,34 @@ def correction(
         slope, shift = np.exp(min(place, 0.0)), bottom + max(place, 0.0)
         return Calibration(float(slope), float(shift - slope * pinned))
 
+    low = np.log(LEAST_SLOPE) if lowest else bottom - logits.max()
+    return _matching(believed, at, (low, 40.0), logits, floor, weights)
+
+
+def stretch(said: Array, believed: float, threshold: float, weights: Array | None = None) -> Calibration:
+    """Return the calibration after which the mean confidence is what is believed, the threshold staying in place.
+
+    The logits are stretched around that of the threshold, up to `MOST_STRETCHED` times, and never drawn together.
+    """
+    pinned = float(_logits([threshold])[0])
+
+    def at(place: float) -> Calibration:
+        slope = float(np.exp(place))
+        return Calibration(slope, (1.0 - slope) * pinned)
+
+    return _matching(believed, at, (0.0, np.log(MOST_STRETCHED)), _logits(said), 0.0, weights)
+
+
+def _matching(
+    believed: float,
+    at: Callable[[float], Calibration],
+    between: tuple[float, float],
+    logits: Array,
+    floor: float,
+    weights: Array | None,
+) -> Calibration:
+    """Return the calibration at the place between two after which the mean confidence is what is believed."""
+    low, high = between
     for _ in range(N_BISECTIONS):
         middle = (low + high) / 2.0
         found = at(middle)

@@ -27,7 +27,7 @@ from streamfs.procedure.promise_monitor import KEPT
 from streamfs.training import least_cost
 from streamfs.training.channel_choice import TOLERANCE, ChoiceCost, mean_delay
 from streamfs.training.confidence import FALLS, LEVELS, _Rule, choose_confidence
-from streamfs.training.correction import correction
+from streamfs.training.correction import correction, stretch
 from streamfs.training.cost_aware import _many_features
 from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.decision_points import decision_points
@@ -104,13 +104,19 @@ def test_a_given_confidence_is_kept_at_every_tick():
     assert found.completeness > 0.9
 
 
-def test_a_given_confidence_is_kept_where_classes_show_late():
-    """In the first three fifths nothing tells: a correction must not let streams be decided there."""
+@pytest.mark.parametrize("confidence", [0.7, 0.9])
+def test_a_given_confidence_is_kept_where_classes_show_late(confidence):
+    """In the first three fifths nothing tells: a correction must not let streams be decided there.
+
+    Afterwards confidence jumps, beyond 0.7 by far, and so much must be stated.
+    """
     training, testing = (late_streams(n, 20, seed) for seed, n in enumerate((120, 600)))
-    procedure = train(training, features=["mean(x)", "last(x)"], confidence=0.9)
+    procedure = train(training, features=["mean(x)", "last(x)"], confidence=confidence)
     found = evaluate(procedure, testing)
+    stated = [decision.confidence for decision in found.decisions if decision.label is not None]
     assert found.completeness > 0.9
-    assert found.accuracy > 0.9
+    assert found.accuracy > confidence
+    assert np.mean(stated) == pytest.approx(found.accuracy, abs=0.06)
 
 
 def test_dear_delays_are_shorter_and_dear_errors_rarer():
@@ -374,6 +380,17 @@ def test_a_correction_states_what_is_believed_and_keeps_decisions(n_classes, see
     if lowest is not None:
         assert (found.of(lowest) > floor * (1.0 + TILT)).all()
         assert_array_equal(stated >= found.of(lowest), said >= lowest)
+
+
+@given(st.integers(0, 1000), st.floats(0.1, 0.9), st.floats(0.0, 1.0))
+def test_a_stretch_states_what_is_believed_and_keeps_the_threshold(seed, threshold, share):
+    said = np.random.default_rng(seed).uniform(threshold + 0.01, 0.99, 50)
+    believed = said.mean() + (0.995 - said.mean()) * share
+    found = stretch(said, believed, threshold)
+    assert found.slope >= 1.0
+    assert found.of(said).mean() == pytest.approx(believed, abs=0.01)
+    assert found.of(threshold) == pytest.approx(threshold)
+    assert stretch(said, threshold, threshold).of(said) == pytest.approx(said)
 
 
 @settings(max_examples=10)
