@@ -81,3 +81,11 @@ def test_a_legend_names_each_line_if_there_are_several(n_lines):
     assert [name for name in text if name.startswith("line")] == (
         [line.name for line in lines] if n_lines > 1 else []
     )
+
+
+def test_names_too_long_for_the_drawing_are_shortened_there_alone():
+    name = "upstairs_" * 20
+    chart = line_chart("long", [Line(name, [0, 1], [0, 1])] * 2, ("x", "y"), marks=[Mark(0.5, name)])
+    *_, mark, legend, _ = text_in(chart.svg)
+    assert all(name.startswith(shown[:-1]) and shown.endswith("…") and len(shown) < 75 for shown in (mark, legend))
+    assert name in chart.html()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from html import escape
 
 from streamfs.base.charts.chart import Chart, drawing
-from streamfs.base.charts.lines import COLORS, WIDTH
+from streamfs.base.charts.lines import COLORS, WIDTH, shortened
 from streamfs.base.charts.scale import Scale, text_of
 
 _ROW, _NAMES, _NUMBERS = 24, 150, 60
@@ -34,7 +34,7 @@ def bar_chart(title: str, bars: Mapping[str, float], unit: str) -> Chart:
     for index, (name, number) in enumerate(bars.items()):
         y, end = _ROW * index + 4, scale.place(number)
         left, width = min(zero, end), abs(end - zero)
-        shown = name if len(name) <= _MOST_LETTERS else f"{name[: _MOST_LETTERS - 1]}…"
+        shown = shortened(name, _MOST_LETTERS)
         parts += [
             f'<text x="{_NAMES - 8}" y="{y + 13}" text-anchor="end">{escape(shown)}</text>',
             f'<rect x="{left:.1f}" y="{y}" width="{width:.1f}" height="{_ROW - 8}" fill="{COLORS[0]}"/>',

@@ -174,8 +174,9 @@ def _marked(mark: Mark, across: Scale) -> Iterator[str]:
     """Yield a vertical line, with its text above on the side that has more room."""
     x = across.place(mark.x)
     is_right = x > (across.start + across.end) / 2.0
+    shown = shortened(mark.text, int((x if is_right else WIDTH - x) / _LETTER))
     yield _stroke(x, _TOP - 6, x, HEIGHT - _BOTTOM, "currentColor", 'stroke-dasharray="3 3"')
-    yield _text(x, _TOP - 10, mark.text, "end" if is_right else "start")
+    yield _text(x, _TOP - 10, shown, "end" if is_right else "start")
 
 
 def _legend(names: Sequence[str], styles: Sequence[tuple[str, str]]) -> tuple[list[str], int]:
@@ -184,14 +185,20 @@ def _legend(names: Sequence[str], styles: Sequence[tuple[str, str]]) -> tuple[li
         return [], 0
     parts, x, row = [], float(_LEFT), 0
     for name, (color, dash) in zip(names, styles, strict=True):
-        width = 38 + _LETTER * len(name)
+        shown = shortened(name, int((WIDTH - _LEFT - _RIGHT - 38) / _LETTER))
+        width = 38 + _LETTER * len(shown)
         if x > _LEFT and x + width > WIDTH:
             x, row = float(_LEFT), row + 1
         y = HEIGHT + _LEGEND_ROW * row + 8
         parts.append(_stroke(x, y, x + 22, y, color, f'stroke-width="2" stroke-dasharray="{dash}"'))
-        parts.append(_text(x + 27, y + 4, name, "start"))
+        parts.append(_text(x + 27, y + 4, shown, "start"))
         x += width
     return parts, row + 1
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most this many letters; an ellipsis stands for what is cut off."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _stroke(x: float, y: float, x2: float, y2: float, color: str, more: str = "") -> str:
