@@ -132,6 +132,12 @@ def _held_out(held_out: HeldOutFacts, unit: str | None) -> Iterable[str]:
     guess = guess_as_good(held_out)
     if guess is not None:
         yield f"**Always guessing {code(guess.label)} is right of {percent(guess.share)}: that is about as good.**"
+    if "waiting" in held_out:
+        waiting = held_out["waiting"]
+        yield (
+            f"At tick {waiting['tick']}, {percent(waiting['right'])} of all would be labelled rightly. Errors "
+            f"were not dear enough to wait for it; they are if one costs {number(waiting['error_cost'])}."
+        )
     yield table(
         ("class", "streams", "labelled", "rightly"),
         [

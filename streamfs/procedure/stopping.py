@@ -243,10 +243,11 @@ class TickThresholds(StoppingRule):
         }
         hidden = {*many, 1.0} if many else set()
         counted = [
-            f"{f'{level:.3g}' if level else 'in any case'} at {len(ticks)} ticks from {ticks[0]} to {ticks[-1]}"
+            f"{f'{level:.3g} at' if level else 'in any case at the first of'} {len(ticks)} ticks "
+            f"from {ticks[0]} to {ticks[-1]}"
             for level, ticks in many.items()
         ]
-        counted += [_OTHERS] if many and 1.0 in self.levels else []
+        counted += [_OTHERS] if many and 1.0 in self.levels and 0.0 not in many else []
         return counted + [
             _at_tick(tick, level, time_limit)
             for tick, level, before in zip(self.ticks, self.levels, (None, *self.levels), strict=False)

@@ -213,12 +213,13 @@ class LeastCost:
         return FittedConfidence(calibrated, table, said, chosen)
 
     def _with_advice(self, fitted: FittedConfidence, limit: int) -> dict[str, Any]:
-        """Return what held-out streams gave, and if that is no better than guesses, when it would pay to wait."""
+        """Return what held-out streams gave, and when it would pay to wait, if more would be right later."""
         facts = fitted.held_out
-        guess = guess_as_good(facts)
-        if guess is None or self.confidence is not None:
+        if self.confidence is not None:
             return facts
-        found = worth_waiting(fitted.followed, fitted.chosen.columns, self.costs, limit, guess.share)
+        guess = guess_as_good(facts)
+        guessed = None if guess is None else guess.share
+        found = worth_waiting(fitted.followed, fitted.chosen.columns, self.costs, limit, guessed)
         return facts if found is None else {**facts, "waiting": found._asdict()}
 
     def _require_labels(self, chosen: Confident) -> None:

@@ -1,4 +1,4 @@
-"""From which cost of an error on it pays to wait for more, rather than to guess."""
+"""From which cost of an error on it pays to wait for more."""
 
 from typing import NamedTuple
 
@@ -9,9 +9,12 @@ from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.held_out import Followed
 
 SURELY = 2.0
-"""Standard errors by which more streams must be right at a later tick than guesses are."""
+"""Standard errors by which more streams must be right at a later tick than now."""
 
-MARGIN = 1.25
+NOTABLE = 0.05
+"""The share of streams by which more must be right there."""
+
+MARGIN = 2.0
 """What an error costs, over what makes both cost the same: the latter is a matter of luck, too."""
 
 OF_ERRORS = DecisionCosts(error=1.0, delay=0.0)
@@ -26,20 +29,22 @@ class Waiting(NamedTuple):
 
 
 def worth_waiting(
-    followed: Followed, columns: Integers, costs: DecisionCosts, time_limit: int, guessed: float
+    followed: Followed, columns: Integers, costs: DecisionCosts, time_limit: int, guessed: float | None = None
 ) -> Waiting | None:
     """Return what an error must cost at least before deciding all streams at some later tick costs less.
 
-    `columns` are those in which streams are decided now, -1 for never, no better than by guesses, of which a share
-    `guessed` is right. It is more than an error costs now. There is None if no tick is surely better. Thresholds
-    need not wait for all streams; so it may pay sooner.
+    `columns` are those in which streams are decided now, -1 for never; if labels are guesses, a share `guessed` of
+    them is right. What is returned is more than an error costs now. There is None if no tick is surely and notably
+    better. Thresholds need not wait for all streams; so it may pay sooner.
     """
-    right = 1.0 - OF_ERRORS.at_each(followed, time_limit).mean(axis=0)
+    wrong = OF_ERRORS.at_each(followed, time_limit)
+    right = 1.0 - wrong.mean(axis=0)
     rest = costs.at_each(followed, time_limit).mean(axis=0) - costs.error * (1.0 - right)
-    wrong_now = OF_ERRORS.of(followed, columns, time_limit).mean()
-    rest_now = costs.of(followed, columns, time_limit).mean() - costs.error * wrong_now
-    gains = right - guessed
-    better = np.flatnonzero(gains > SURELY * np.sqrt(right * (1.0 - right) / len(columns)))
+    wrong_now = OF_ERRORS.of(followed, columns, time_limit)
+    rest_now = costs.of(followed, columns, time_limit).mean() - costs.error * wrong_now.mean()
+    fewer = (wrong_now[:, np.newaxis] if guessed is None else 1.0 - guessed) - wrong
+    gains, errors = fewer.mean(axis=0), fewer.std(axis=0) / np.sqrt(len(columns))
+    better = np.flatnonzero((gains > SURELY * errors) & (gains >= NOTABLE))
     if not len(better):
         return None
     even = (rest[better] - rest_now) / gains[better]

@@ -44,6 +44,19 @@ def test_labels_no_better_than_guesses_are_warned_of_with_what_to_do(waiting, ad
     )
     assert advice in warning
     assert held_out_warnings(facts(24, 0.6), None) == []
+    assert "waiting" not in held_out_text(held_out, "messages")
+
+
+def test_what_is_stated_no_higher_than_guesses_is_a_guess_whatever_luck_made_of_it():
+    (warning,) = held_out_warnings(facts(26, 0.5), None)
+    assert "always guessing calm is about as good" in warning
+
+
+def test_what_waiting_would_give_is_said_of_labels_that_are_better_than_guesses():
+    held_out = facts(34, 0.86) | {"waiting": {"error_cost": 5.2, "tick": 36, "right": 0.975}}
+    assert held_out_warnings(held_out, None) == []
+    assert "waiting     0.975 would be right at tick 36; if" in held_out_text(held_out, "messages")
+    assert held_out_text(held_out, "messages").endswith("try --error-cost 5.2")
 
 
 def test_a_tree_that_is_surer_than_right_is_warned_of():

@@ -38,6 +38,15 @@ def test_what_luck_explains_is_not_worth_waiting_for():
     assert worth_waiting(followed(27), at_once, DecisionCosts(), 10, guessed=0.5) is not None
 
 
+@pytest.mark.parametrize(
+    ("now", "later", "is_worth"), [(36, 40, True), (38, 40, False), (24, 30, True), (24, 27, False)]
+)
+def test_labels_better_than_guesses_are_compared_stream_by_stream(now, later, is_worth):
+    paths = followed(later)
+    paths.trajectories.best[:, 0] = np.where(np.arange(40) < now, paths.truth, 1 - paths.truth)
+    assert (worth_waiting(paths, np.zeros(40, dtype=np.int64), DecisionCosts(), 10) is not None) == is_worth
+
+
 def test_who_pays_what_is_advised_gets_better_labels():
     rng, labels = np.random.default_rng(0), np.arange(60) % 2
     values = rng.normal(0.0, 1.0, (60, 20, 1))

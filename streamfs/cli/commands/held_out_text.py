@@ -15,11 +15,23 @@ def held_out_text(facts: Mapping[str, Any], unit: str) -> str:
     right_of, streams_of = facts["right_of"], facts["streams_of"]
     classes = ", ".join(f"{name} {right} of {streams_of[name]}" for name, right in right_of.items())
     asked = f"asked       {facts['asked']:g} as the classifier states it\n" if "asked" in facts else ""
-    return asked + (
-        f"held out    {labelled} of {streams} streams labelled, {facts['right'] / labelled:.3f} of them rightly "
-        f"({facts['stated']:.3f} stated)\n"
+    return (
+        f"{asked}held out    {labelled} of {streams} streams labelled, "
+        f"{facts['right'] / labelled:.3f} of them rightly ({facts['stated']:.3f} stated)\n"
         f"            after {facts['ticks']:.1f} ticks and {facts['sent']:.3g} {unit} on average\n"
         f"by class    {classes} rightly"
+        f"{_of_waiting(facts)}"
+    )
+
+
+def _of_waiting(facts: Mapping[str, Any]) -> str:
+    """Return what waiting would give, if labels are better than guesses, of which there is a warning."""
+    waiting = facts.get("waiting")
+    if waiting is None or guess_as_good(facts) is not None:
+        return ""
+    return (
+        f"\nwaiting     {waiting['right']:.3f} would be right at tick {waiting['tick']}; "
+        f"if that is worth the wait, try --error-cost {waiting['error_cost']:.2g}"
     )
 
 
