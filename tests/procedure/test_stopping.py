@@ -170,7 +170,7 @@ def test_they_are_said_in_words():
     longer = replace(points, ticks=(1, 3, 5, 6, 7, 9, 11, 12, 13, 20))
     assert longer.text(20) == "0.9 at 6 ticks from 3 to 12, 1 at the others, at tick 20 in any case"
     anyway = TickThresholds((3, 4, 6, 7, 9, 10, 20), (0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0))
-    assert anyway.text(20) == "in any case at 4 ticks from 3 to 20, 1 at the others"
+    assert anyway.text(20) == "in any case at the first of 4 ticks from 3 to 20"
     falling = TickThresholds((1, 2, 3, 4, 9, 20), (0.97, 0.95, 0.93, 0.91, 0.88, 0.0))
     assert falling.text(20) == "0.97 from tick 1, falling to 0.88 from tick 9, at tick 20 in any case"
     apart = TickThresholds((1, 2, 5, 6, 9, 10, 13, 14, 20), (0.97, 1.0, 0.95, 1.0, 0.93, 1.0, 0.91, 1.0, 0.0))
