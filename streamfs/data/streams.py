@@ -58,7 +58,7 @@ class StreamSet:
     Raises
     ------
     DataError
-        If shapes do not match, a name is empty or repeated, or a value is infinite.
+        If shapes do not match, a name is empty or repeated, or a value is infinite, complex or a time.
 
     Examples
     --------
@@ -79,7 +79,10 @@ class StreamSet:
         names: Sequence[str] | None = None,
         lengths: npt.ArrayLike | None = None,
     ) -> None:
-        self._set(np.array(values, dtype=np.float64), labels, columns, period, names, lengths)
+        given = np.asarray(values)
+        if given.dtype.kind in "cmM":
+            raise DataError(f"values are {given.dtype}, expected real numbers")
+        self._set(np.array(given, dtype=np.float64), labels, columns, period, names, lengths)
 
     @classmethod
     def of_arrays(cls, arrays: StreamArrays) -> Self:

@@ -79,7 +79,7 @@ def confidence_of(confidence: float | str | None, select: object, channels: str)
         if select != channels:
             raise ValueError(f"confidence is {confidence!r}, but select is {select!r}, expected {channels!r}")
         return True, None
-    if confidence is not None and not 0 < confidence <= 1:
+    if confidence is not None and (isinstance(confidence, bool) or not 0 < confidence <= 1):
         raise ValueError(f"confidence is {confidence}, expected more than 0 and at most 1")
     return False, confidence
 

@@ -22,6 +22,8 @@ from streamfs.training.cross_validation import N_FOLDS, CrossValidation, Learn
 
 MOST_LEFT_OUT = 12
 """Most groups that are held out one by one."""
+MOST_NAMED = 6
+"""Most classes of which it is said how many streams there are."""
 
 
 class Records(NamedTuple):
@@ -143,7 +145,8 @@ def _require_streams(labels: np.ndarray) -> None:
     """Require enough streams to hold some of them out in each fold."""
     classes, counts = np.unique(labels, return_counts=True)
     if counts.max() < N_FOLDS:
-        found = ", ".join(f"{n} of {label}" for label, n in zip(classes, counts, strict=True))
+        found = ", ".join(f"{n} of {label}" for label, n in list(zip(classes, counts, strict=True))[:MOST_NAMED])
+        found += f", and as few of {len(classes) - MOST_NAMED} others" if len(classes) > MOST_NAMED else ""
         raise DataError(f"there are {found}, expected at least {N_FOLDS} streams of some class, better 20 of each")
 
 

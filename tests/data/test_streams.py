@@ -88,6 +88,8 @@ def assert_same(found, expected):
         ({"period": -2}, "period is -2.0, expected"),
         ({"period": NAN}, "period is nan, expected"),
         ({"period": float("inf")}, "period is inf, expected"),
+        ({"values": np.zeros((2, 3, 1), dtype=complex)}, "values are complex128, expected real numbers"),
+        ({"values": np.zeros((2, 3, 1), dtype="M8[s]")}, r"values are datetime64\[s\], expected real numbers"),
     ],
 )
 def test_arguments_that_do_not_match_are_refused(given, message):

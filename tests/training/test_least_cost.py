@@ -254,6 +254,7 @@ def test_a_model_that_cannot_serve_is_refused():
         ({"error_cost": 2.0, "select": None}, "sending_cost are given, but select is not 'channels'"),
         ({"n_features": 3}, "n_features is 3, but select is 'channels': the features have no order"),
         ({"confidence": 1.5}, r"confidence is 1\.5, expected more than 0 and at most 1"),
+        ({"confidence": True}, "confidence is True, expected more than 0 and at most 1"),
         ({"select": "best"}, "select is 'best', expected one of channels, streamrelief"),
     ],
 )
@@ -267,6 +268,8 @@ def test_streams_that_cannot_be_held_out_are_refused():
         DataError, match="there are 3 of busy, 3 of calm, expected at least 5 streams of some class"
     ):
         train(labelled_streams(n_streams=6))
+    with pytest.raises(DataError, match=r"there are 1 of 0, 1 of 1, .*, 1 of 5, and as few of 2 others, expected"):
+        train(white_noise(8, 8, 3, 1.0, 0))
 
 
 def test_a_confidence_that_nothing_reaches_is_refused():
