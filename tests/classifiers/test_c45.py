@@ -1,20 +1,16 @@
-"""The C4.5 tree against a naive one, J48's published trees, and the laws of its weights and tables."""
+"""C4.5 trees beside naive ones, and those that Weka is known for."""
 
-import copy
 import csv
 import itertools
-import json
 import math
 import os
-import subprocess
-import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
 import pytest
-from helpers.procedures import step_tree
+from c45_tables import make_table, nominal_of, parameters, tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -25,14 +21,12 @@ from streamfs.classifiers._columns import sort_columns
 from streamfs.classifiers._grow import GROWN
 from streamfs.classifiers._prune import added_errors, prune
 from streamfs.classifiers.c45 import C45Classifier
-from streamfs.classifiers.tree import Tree
-from streamfs.errors import ModelError
-
-# A naive C4.5: lists of (values, class, weight here, weight of the row), recursion, every sum taken anew.
 
 
 @dataclass
 class Naive:
+    """A naive C4.5: lists of (values, class, weight here, weight of the row), recursion, every sum taken anew."""
+
     classes: int
     nominal: frozenset
     table: list
@@ -204,45 +198,6 @@ def naive_of(classifier, X, y, sample_weight=None):
     )
 
 
-# Random tables, on which class and features have something to do with each other.
-
-
-def make_table(seed, n, n_classes, kinds, missing, coarse):
-    rng = np.random.default_rng(seed)
-    y = rng.integers(n_classes, size=n)
-    X = np.empty((n, len(kinds)))
-    for f, kind in enumerate(kinds):
-        seen = rng.permutation(n_classes)[y]  # the classes in an order of the feature's own, some joined
-        signal = np.minimum(seen, rng.integers(1, 4)) * rng.choice([0.5, 1.0, 2.0]) + rng.normal(scale=0.5, size=n)
-        X[:, f] = np.round(signal * 2) if coarse or kind == "nominal" else signal
-    X[rng.random(X.shape) < missing] = np.nan
-    return X, y
-
-
-tables = st.builds(
-    make_table,
-    seed=st.integers(0, 2**32 - 1),
-    n=st.integers(2, 70),
-    n_classes=st.integers(1, 4),
-    kinds=st.lists(st.sampled_from(["numeric", "nominal"]), min_size=1, max_size=5),
-    missing=st.sampled_from([0.0, 0.0, 0.1, 0.4]),
-    coarse=st.booleans(),
-)
-parameters = st.fixed_dictionaries(
-    {
-        "min_leaf": st.sampled_from([1, 2, 5]),
-        "confidence_factor": st.sampled_from([0.05, 0.25, 0.5]),
-        "laplace": st.booleans(),
-    }
-)
-
-
-def nominal_of(X):
-    """Every second feature that holds whole numbers is nominal."""
-    known = [column[~np.isnan(column)] for column in X.T]
-    return [f for f, values in enumerate(known) if f % 2 == 0 and (values == np.round(values)).all()]
-
-
 def assert_same_tree(classifier, X, y, sample_weight=None):
     classifier.fit(X, y, sample_weight)
     naive = naive_of(classifier, X, y, sample_weight)
@@ -287,8 +242,6 @@ class TestAgainstNaive:
         assert classifier.tree_.threshold[0] == n - n_branch - 1
 
 
-# Trees that Weka's J48 is known for.
-
 WEATHER = """
 sunny 85 85 FALSE no
 sunny 80 90 TRUE no
@@ -305,6 +258,8 @@ overcast 72 90 TRUE yes
 overcast 81 75 FALSE yes
 rainy 71 91 TRUE no
 """
+
+
 WEATHER_TREE = """
 outlook = 0: yes (4.0)
 outlook = 1
@@ -314,6 +269,8 @@ outlook = 2
 |   humidity <= 75: yes (2.0)
 |   humidity > 75: no (3.0)
 """
+
+
 IRIS_TREE = """
 petalwidth <= 0.6: Iris-setosa (50.0)
 petalwidth > 0.6
@@ -324,6 +281,8 @@ petalwidth > 0.6
 |   |   |   petalwidth > 1.5: Iris-versicolor (3.0/1.0)
 |   petalwidth > 1.7: Iris-virginica (46.0/1.0)
 """
+
+
 BREAST_CANCER_TREE = """
 node-caps = 0: no-recurrence-events (228.39/53.4)
 node-caps = 1
@@ -500,193 +459,6 @@ class TestCosts:
         X = np.hstack([X, X])
         for costs, tested in (((2.0, 1.0), (1,)), ((1.0, 2.0), (0,)), ((1.0, 0.0), (0,)), ((0.0, 0.0), (0,))):
             assert C45Classifier("gain_per_cost", costs).fit(X, y).tree_.features_tested() == tested
-
-
-def walk(tree, node, x):
-    """Evaluate one row by recursion."""
-    if tree.feature[node] < 0:
-        counts = tree.counts[node] + int(tree.laplace)
-        return counts / counts.sum()
-    children = range(tree.first_child[node], tree.first_child[node] + tree.n_children[node])
-    value = x[tree.feature[node]]
-    if tree.nominal[node]:
-        for child in children:
-            if tree.code[child] == value:
-                return walk(tree, child, x)
-    elif value <= tree.threshold[node]:
-        return walk(tree, children[0], x)
-    elif value > tree.threshold[node]:
-        return walk(tree, children[1], x)
-    return sum(tree.share[child] * walk(tree, child, x) for child in children)
-
-
-def fitted_tree():
-    X, y = make_table(25, 70, 3, ["nominal", "numeric", "nominal", "numeric"], 0.1, coarse=False)
-    return C45Classifier(min_leaf=1, nominal=[0, 2]).fit(X, y).tree_, X
-
-
-class TestTree:
-    @settings(deadline=None, max_examples=60)
-    @given(table=tables, chosen=parameters)
-    def test_flat_evaluation_equals_recursion(self, table, chosen):
-        X, y = table
-        tree = C45Classifier(nominal=nominal_of(X), **chosen).fit(X, y).tree_
-        rows = np.vstack([X, np.full_like(X, np.nan), X + 0.5])
-        assert_allclose(tree.probabilities(rows), [walk(tree, 0, x) for x in rows], atol=1e-12)
-
-    @settings(deadline=None, max_examples=60)
-    @given(table=tables, chosen=parameters)
-    def test_json_keeps_every_bit(self, table, chosen):
-        X, y = table
-        tree = C45Classifier(nominal=nominal_of(X), **chosen).fit(X, y).tree_
-        again = Tree.from_json(json.loads(json.dumps(tree.to_json(), allow_nan=False)))
-        assert again.to_json() == tree.to_json()
-        assert_array_equal(again.probabilities(X), tree.probabilities(X))
-
-    def test_root_alone(self):
-        classifier = C45Classifier().fit([[1.0], [np.nan]], ["up", "up"])
-        assert classifier.n_leaves_ == 1
-        assert classifier.tree_.features_tested() == ()
-        assert classifier.export_text() == ": up (2.0)"
-        assert_array_equal(classifier.predict_proba([[np.nan], [5.0]]), [[1.0], [1.0]])
-
-    def test_text_has_one_line_a_branch_and_names(self):
-        tree, _ = fitted_tree()
-        lines = tree.text().split("\n")
-        assert len(lines) == tree.n_nodes - 1
-        assert sum(": " in line for line in lines) == tree.n_leaves
-        named = tree.text(["a", "b", "c", "d"], ["x", "y", "z"])
-        assert {line.lstrip("| ")[0] for line in named.split("\n")} == {"abcd"[f] for f in tree.features_tested()}
-        with pytest.raises(ValueError, match="class_names has 1 names, expected 3"):
-            tree.text(None, ["x"])
-        with pytest.raises(ValueError, match="feature_names has 0 names"):
-            tree.text([])
-
-    def test_empty_branch_predicts_what_its_parent_would(self):
-        tree, _ = fitted_tree()
-        empty = np.flatnonzero(tree.share == 0.0)
-        assert len(empty) == 2
-        for leaf in empty:
-            (parent,) = np.flatnonzero((tree.first_child <= leaf) & (leaf < tree.first_child + tree.n_children))
-            assert_array_equal(tree.counts[leaf], tree.counts[parent])
-        assert tree.text().count("(0.0)") == len(empty)
-
-    def test_narrow_or_flat_rows(self):
-        tree, X = fitted_tree()
-        with pytest.raises(ValueError, match="X has 1 features, expected at least"):
-            tree.probabilities(X[:, :1])
-        with pytest.raises(ValueError, match="X has 1 dimensions, expected 2"):
-            tree.probabilities(X[0])
-
-    def test_a_tree_as_deep_as_it_has_rows(self):
-        X = np.arange(3000.0)[:, None]
-        classifier = C45Classifier(min_leaf=1, confidence_factor=0.5).fit(X, np.arange(3000) % 2)
-        assert_allclose(classifier.predict_proba(X).sum(axis=1), 1.0)
-        deep = chain(5000)
-        assert_allclose(deep.probabilities(np.array([[4999.5], [np.nan]])).sum(axis=1), 1.0)
-        assert len(deep.text().split("\n")) == 10000
-
-    def test_gateway_needs_no_scikit_learn(self):
-        code = "import sys, streamfs.classifiers.tree; sys.exit('sklearn' in sys.modules)"
-        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def chain(depth):
-    """Make each numeric test the second branch of the previous one."""
-    n_nodes = 2 * depth + 1
-    inner = np.arange(n_nodes) % 2 == 0
-    inner[-1] = False
-    return Tree.from_json(
-        {
-            "feature": np.where(inner, 0, -1).tolist(),
-            "nominal": [False] * n_nodes,
-            "threshold": np.where(inner, np.arange(n_nodes) / 2.0, 0.0).tolist(),
-            "first_child": np.where(inner, np.arange(n_nodes) + 1, 0).tolist(),
-            "n_children": np.where(inner, 2, 0).tolist(),
-            "code": [0.0] * n_nodes,
-            "share": [1.0] + [0.5] * (n_nodes - 1),
-            "counts": [[1.0, 2.0]] * n_nodes,
-            "laplace": True,
-        }
-    )
-
-
-def damage(name, node, value):
-    def apply(tables):
-        tables[name][node] = value
-
-    return apply
-
-
-@pytest.mark.parametrize(
-    ("name", "table", "message"),
-    [
-        ("feature", [-5, -1, -1], "tree.feature is -5 at node 0, expected at least -1"),
-        ("feature", [0.0, -1.0, -1.0], "tree.feature is of float64 in 1 dimensions, expected int64 in 1"),
-        ("feature", [[0], [-1], [-1]], "tree.feature is of int64 in 2 dimensions"),
-        ("first_child", [10**12, 0, 0], "tree.first_child is 1000000000000 at node 0"),
-        ("first_child", [-1, 0, 0], "tree.first_child is -1 at node 0"),
-        ("first_child", [1, 0], "tree.first_child has 2 nodes, expected 3"),
-        ("n_children", [2**62, 0, 0], "tree.n_children is 4611686018427387904 at node 0"),
-        ("threshold", [np.inf, 0.0, 0.0], "tree.threshold holds inf"),
-        ("counts", [1.0, 1.0, 1.0], "tree.counts is of float64 in 1 dimensions"),
-        ("counts", np.zeros((3, 0)), r"tree.counts has shape \(3, 0\)"),
-    ],
-)
-def test_invalid_tables_are_refused(name, table, message):
-    tree = step_tree()
-    with pytest.raises(ModelError, match=message):
-        replace(tree, **{name: np.array(table)})
-
-
-class TestDamagedTables:
-    @pytest.mark.parametrize(
-        ("harm", "message"),
-        [
-            (lambda t: t.pop("share"), "tree.share is missing"),
-            (lambda t: t.update(colour=1), "tree.colour is not a field"),
-            (lambda t: t.update(laplace=1), "tree.laplace is 1, expected true or false"),
-            (lambda t: t.update(feature="none"), "tree.feature is a str, expected a list"),
-            (lambda t: t["code"].append(0.0), "tree.code has"),
-            (lambda t: t.update(counts=[]), "tree.counts"),
-            (lambda t: t["counts"][0].append(1.0), "tree.counts has rows of unequal length"),
-            (damage("counts", 0, 3.0), "tree.counts is a float"),
-            (damage("counts", 0, [-1.0, 1.0, 1.0]), "tree.counts is .* at node 0, expected no negative weight"),
-            (damage("counts", 0, [0.0, 0.0, 0.0]), "tree.counts is .* at node 0, expected some weight"),
-            (damage("counts", 0, [1e308, 1e308, 1.0]), "tree.counts is .* at node 0, expected .* a finite sum"),
-            (damage("feature", 0, -2), "tree.feature is -2 at node 0"),
-            (damage("feature", 0, 1.0), "tree.feature holds 1.0, expected int64"),
-            (damage("feature", 0, True), "tree.feature holds True"),
-            (damage("feature", 0, 2**70), "tree.feature holds a number too large"),
-            (damage("feature", 0, -1), "tree.n_children is .* expected 0 at a leaf"),
-            (damage("nominal", -1, True), "tree.nominal is True at node"),
-            (damage("threshold", 0, float("nan")), "tree.threshold holds nan"),
-            (damage("threshold", 0, None), "tree.threshold holds None"),
-            (damage("first_child", 0, 0), "tree.first_child is 0 at node 0"),
-            (damage("first_child", 0, 2), "tree.first_child"),
-            (damage("n_children", 0, 1), "tree.n_children is 1 at node 0"),
-            (damage("n_children", 0, 2**62), "tree.(first_child|n_children) is"),
-            (damage("share", 0, 0.0), "tree.share is 0.0 at node 0"),
-            (damage("share", 1, 1.5), "tree.share is 1.5 at node 1"),
-            (damage("share", 1, 0.0), "tree.share sums to"),
-        ],
-    )
-    def test_field_is_named(self, harm, message):
-        tables = copy.deepcopy(fitted_tree()[0].to_json())
-        harm(tables)
-        with pytest.raises(ModelError, match=message):
-            Tree.from_json(tables)
-
-    def test_codes_out_of_order(self):
-        tables = fitted_tree()[0].to_json()
-        node = tables["nominal"].index(True)
-        tables["code"][tables["first_child"][node]] = 1e6
-        with pytest.raises(ModelError, match=f"tree.code does not ascend below node {node}"):
-            Tree.from_json(tables)
-
-    def test_not_an_object(self):
-        with pytest.raises(ModelError, match="tree is a list"):
-            Tree.from_json([])
 
 
 class TestParameters:

@@ -1,52 +1,22 @@
-"""The engine: episodes, time limits, late and duplicate samples, snapshots."""
+"""The engine: samples in, decisions out."""
 
-import copy
 import dataclasses
-import pickle
-import runpy
 
 import numpy as np
 import pytest
+from engines import NAN, content, random_samples
 from helpers.own_classifier import Opaque
-from helpers.procedures import labelled_streams, mean_procedure, step_tree
-from helpers.random_models import any_classifier, any_forest, random_forest, random_procedure, tick_thresholds
-from hypothesis import given, settings
+from helpers.procedures import mean_procedure
+from helpers.random_models import any_classifier, random_procedure
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from oracles.papers import classification_cost
 
-from feature_extractors import _driver, _loop
-from streamfs import Costs, Engine, StreamSet, evaluate, train
-from streamfs.base import growable_array as growth
-from streamfs.classifiers import _calibration, _evaluate, _forest
-from streamfs.classifiers.forest import Forest
-from streamfs.data.feature_table import tabulate
-from streamfs.engine import _arena
+from streamfs import Costs, Engine, evaluate
 from streamfs.engine.engine import DECIDED, FREE, OPEN, WAITING
-from streamfs.errors import ModelError
-from streamfs.evaluation.trajectories import Trajectories
-from streamfs.procedure import TickThresholds
 
-NAN = float("nan")
 FAR = 2**40
-
-
-def random_samples(rng, n_rows, n_samples):
-    """Rows in any order, with repetitions; times with repeats, gaps and steps back; values with gaps."""
-    rows = rng.integers(n_rows, size=n_samples)
-    times = np.sort(rng.integers(0, 30, n_samples)) * 0.5 - rng.choice([0.0, 0.2, 1.0], n_samples)
-    samples = np.round(rng.normal(1, 1.5, (n_samples, 2)))
-    samples[rng.random(samples.shape) < 0.2] = rng.choice([NAN, np.inf, -1e200])
-    return rows, times, samples
-
-
-def content(engine):
-    return (
-        engine._table.state.tobytes(),
-        engine._table.streams.tobytes(),
-        engine._table.status.tobytes(),
-        engine.counters,
-    )
 
 
 def test_a_stream_is_decided_as_soon_as_its_confidence_suffices():
@@ -184,12 +154,6 @@ def test_a_bad_batch_is_refused_whole(streams, times, samples, message):
     assert engine.snapshot() == before
 
 
-@pytest.fixture(scope="module")
-def trained():
-    streams = labelled_streams(gaps=0.05)
-    return train(streams, confidence=0.8, seed=1, select="streamrelief"), streams
-
-
 @given(seed=st.integers(0, 2**32 - 1))
 def test_batches_and_single_samples_make_the_same_decisions(trained, seed):
     """In any interleaving that keeps each stream's order, cut into any batches, through a snapshot at any time."""
@@ -215,222 +179,6 @@ def test_batches_and_single_samples_make_the_same_decisions(trained, seed):
     expected = evaluate(procedure, streams).decisions
     assert sorted(decisions, key=lambda d: d.stream) == sorted(expected, key=lambda d: d.stream)
     assert engine.counters["samples"] == len(order)
-
-
-def test_a_restored_engine_is_bit_identical(trained):
-    procedure, streams = trained
-    seen = streams.seen_through(procedure.channels)
-    engine = Engine(procedure)
-    for tick in range(3):
-        engine.push_batch(seen.names, np.full(len(seen), float(tick)), seen.values[:, tick])
-    engine.close(seen.names[0])
-    other = Engine.restore(procedure, engine.snapshot())
-    assert other.snapshot() == engine.snapshot()
-    for tick in range(3, 10):
-        batch = seen.names, np.full(len(seen), float(tick)), seen.values[:, tick]
-        assert other.push_batch(*batch) == engine.push_batch(*batch)
-        assert other.snapshot() == engine.snapshot()
-    assert_array_equal(other.streams, engine.streams)
-
-
-def test_a_snapshot_of_another_procedure_or_a_damaged_one_is_refused():
-    engine = Engine(mean_procedure())
-    engine.push("s", 0.0, [0.0])
-    snapshot = engine.snapshot()
-    with pytest.raises(ModelError, match="belongs to procedure"):
-        Engine.restore(mean_procedure(confidence=0.8), snapshot)
-    for at in range(0, len(snapshot), 97):
-        damaged = bytearray(snapshot)
-        damaged[at] ^= 0xFF
-        with pytest.raises(ModelError):
-            Engine.restore(mean_procedure(), bytes(damaged))
-
-
-@pytest.mark.parametrize("name", ["state", "streams", "status"])
-def test_a_snapshot_whose_tables_do_not_fit_is_refused(name):
-    engine = Engine(mean_procedure())
-    engine.push_batch(["s", "t"], np.zeros(2), np.zeros((2, 1)))
-    header, arrays = engine.to_state()
-    with pytest.raises(ModelError, match=rf"{name} of shape \(1.*, expected \(2"):
-        Engine.from_state(engine.procedure, header, {**arrays, name: arrays[name][:1]})
-    with pytest.raises(ModelError, match="state of shape"):
-        Engine.from_state(engine.procedure, header, {**arrays, "state": arrays["state"][:, :4]})
-
-
-def copied_state():
-    """Two streams with a free row between them."""
-    engine = Engine(mean_procedure())
-    engine.push_batch(["s", "gone", "t"], np.zeros(3), np.zeros((3, 1)))
-    engine.close("gone")
-    return engine.to_state()
-
-
-@pytest.mark.parametrize("writeable", [True, False])
-def test_a_restored_engine_shares_no_memory(writeable):
-    header, arrays = copied_state()
-    for array in arrays.values():
-        array.flags.writeable = writeable
-    before = {name: array.tobytes() for name, array in arrays.items()}
-    one, other = (Engine.from_state(mean_procedure(), header, arrays) for _ in range(2))
-    untouched = content(other)
-    for i in range(100):
-        one.push(f"new{i}", 0.0, [0.0])
-    one.push_batch(["s", "t"], [1.0, 1.0], [[9.0], [0.0]])
-    assert content(other) == untouched
-    assert {name: array.tobytes() for name, array in arrays.items()} == before
-    assert other.push("s", 1.0, [9.0]).label == "on"
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"status": np.array([4, 0, 2], np.int8)}, "status of row 0 is 4, expected 0 to 3"),
-        ({"status": np.array([2, 0, -1], np.int8)}, "status of row 2 is -1"),
-        ({"status": np.zeros((3, 0), np.int8)}, r"status of shape \(3, 0\), expected \(3,\)"),
-        ({"status": np.array([2, 0, 2])}, "status is of int64, expected int8"),
-        ({"status": [2, 0, 2]}, "status is of .*list"),
-        ({"streams": np.zeros((3, 0), _arena.STREAM)}, r"streams of shape \(3, 0\)"),
-        ({"streams": np.zeros(3)}, "streams is of float64"),
-        ({"state": np.zeros((3, 5), ">f8")}, "state is of >f8, expected float64"),
-        ({"streams tick": -1}, "tick of row 2 is -1"),
-        ({"streams episode": 2**62}, "episode of row 2 is"),
-        ({"free": []}, "free rows are not those that hold no stream"),
-        ({"free": [1, 1]}, "free rows"),
-        ({"free": [2]}, "free rows"),
-        ({"free": [10**9]}, "free rows"),
-        ({"free": [-1]}, "counts -1, expected a whole number from 0"),
-        ({"free": [1.0]}, r"counts 1\.0, expected a whole number"),
-        ({"free": [True]}, "counts True"),
-        ({"free": 1}, "free are 1, expected a list"),
-        ({"names": ["s", "", 7]}, "names a stream 7, expected text"),
-        ({"names": ["s", "", "s"]}, "names two streams alike"),
-        ({"names": "stu"}, "names are 'stu', expected a list"),
-        ({"left": ["s"]}, "left are .* expected a dict"),
-        ({"left": {"s": "1"}}, "counts '1'"),
-        ({"floor": 2**70}, "counts 11805"),
-        ({"counters": dict.fromkeys(_arena.COUNTERS, 2**70)}, "counts 11805"),
-        ({"counters": {"samples": 1}}, "has no not_finite"),
-    ],
-)
-def test_an_inconsistent_snapshot_is_refused(change, message):
-    header, arrays = copied_state()
-    for name, value in change.items():
-        if name.startswith("streams "):
-            arrays["streams"][name.removeprefix("streams ")][2] = value
-        else:
-            (arrays if name in arrays else header)[name] = value
-    with pytest.raises(ModelError, match=f"the snapshot.*{message}"):
-        Engine.from_state(mean_procedure(), header, arrays)
-
-
-def test_a_snapshot_that_lacks_a_part_is_refused():
-    header, arrays = copied_state()
-    for name in (*header, *arrays):
-        kept = [{key: part for key, part in parts.items() if key != name} for parts in (header, arrays)]
-        with pytest.raises(ModelError, match=f"the snapshot has no {name}"):
-            Engine.from_state(mean_procedure(), *kept)
-
-
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_an_engine_is_not_copied_but_by_a_snapshot(copied):
-    with pytest.raises(TypeError, match="take a snapshot"):
-        copied(Engine(mean_procedure()))
-
-
-@pytest.mark.parametrize("n_calls", [1, 2, 3])
-def test_streams_that_memory_does_not_suffice_for_leave_the_others_as_they_are(n_calls, monkeypatch):
-    engine, undisturbed = Engine(mean_procedure()), Engine(mean_procedure())
-    for each in (engine, undisturbed):
-        each.push_batch([f"s{i}" for i in range(16)], np.zeros(16), np.zeros((16, 1)))
-    calls = []
-
-    def failing(array, rows):
-        calls.append(len(rows))
-        if len(calls) == n_calls:
-            raise MemoryError
-        return growth.append_rows(array, rows)
-
-    with monkeypatch.context() as patch:
-        patch.setattr("streamfs.engine.stream_table.append_rows", failing)
-        with pytest.raises(MemoryError):
-            engine.push("new", 0.0, [0.0])
-    assert engine.streams == undisturbed.streams
-    for name in ("state", "streams", "status"):
-        assert engine._arena.record[name][0] == engine._arena[name].ctypes.data
-    names = [*(f"s{i}" for i in range(16)), *(f"new{i}" for i in range(50))]
-    batch = names, np.ones(66), np.linspace(0.0, 2.0, 66)[:, np.newaxis]
-    assert engine.push_batch(*batch) == undisturbed.push_batch(*batch)
-    assert engine.snapshot() == undisturbed.snapshot()
-    assert len(engine._table.state) == len(engine._table.streams) == len(engine._table.status)
-
-
-@pytest.mark.parametrize("shape", [(1, 2), (2, 2), (3, 1), (3, 3), (3, 0), (6,)])
-def test_an_answer_of_a_classifier_that_does_not_fit_is_refused_and_moves_no_stream(shape):
-    tree, names = step_tree(), ["a", "b", "c"]
-    engine = Engine(dataclasses.replace(mean_procedure(), classifier=Opaque(tree)))
-    engine.push_batch(names, np.zeros(3), np.zeros((3, 1)))
-    before = engine._table.state.tobytes(), engine._table.streams.tobytes(), engine._table.status.tobytes()
-    engine.procedure.classifier.probabilities = lambda _values: np.full(shape, 0.5)
-    with pytest.raises(ValueError, match=r"the classifier's answer has shape .*, expected \(3, 2\)"):
-        engine.push_batch(names, np.ones(3), np.full((3, 1), 9.0))
-    assert (
-        engine._table.state.tobytes(),
-        engine._table.streams.tobytes(),
-        engine._table.status.tobytes(),
-    ) == before
-    engine.procedure.classifier.probabilities = tree.probabilities
-    assert len(engine.push_batch(names, np.ones(3), np.full((3, 1), 9.0))) == 3
-
-
-@pytest.mark.parametrize(
-    "array",
-    [
-        np.zeros((16, 5), np.float32),
-        np.zeros((5, 16)).T,
-        np.zeros((32, 5))[::2],
-        np.broadcast_to(0.0, (16, 5)),
-        np.zeros((15, 5)),
-        np.zeros((16, 6)),
-        np.zeros(80),
-    ],
-)
-def test_an_arena_holds_only_what_its_kernels_can_use(array):
-    engine = Engine(mean_procedure())
-    for i in range(3):
-        engine.row(f"s{i}")
-    held = engine._arena["state"]
-    assert held.shape == (16, 5)
-    with pytest.raises(TypeError, match=r"state is of .*expected float64 and at least"):
-        engine._arena.hold(state=array)
-    assert engine._arena["state"] is held
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "value"),
-    [
-        (_driver, "BLOCK", 8),
-        (_driver, "ENTRY", np.dtype([("address", np.int64)])),
-        (_loop, "TASK_SIZE", 20),
-        (_evaluate, "NODE", np.dtype([("feature", np.int64)])),
-        (_evaluate, "WAY", np.dtype([("feature", np.int64)])),
-        (_forest, "GROUP", 8),
-        (_forest, "BLOCK", 64),
-        (_forest, "WAY", np.dtype([("feature", np.int64)])),
-        (_calibration, "CALIBRATION", np.dtype([("slope", np.int64)])),
-    ],
-)
-def test_kernels_that_were_compiled_for_another_layout_do_not_fit_the_arena(module, name, value, monkeypatch):
-    """For a new type numba would compile again."""
-    same = runpy.run_path(_arena.__file__)["ARENA"]
-    monkeypatch.setattr(module, name, value)
-    assert same == _arena.ARENA
-    assert runpy.run_path(_arena.__file__)["ARENA"] != same
-
-
-@pytest.mark.parametrize("name", ["TASK_SIZE", "ROOM"])
-def test_a_driver_that_was_compiled_for_another_task_does_not_fit_the_table(name, monkeypatch):
-    monkeypatch.setattr(_loop, name, 20)
-    assert runpy.run_path(_driver.__file__)["ENTRY"] != _driver.ENTRY
 
 
 def test_decisions_come_in_the_order_of_the_samples():
@@ -511,62 +259,6 @@ def test_streams_that_come_again_in_a_batch_are_decided_as_one_sample_at_a_time(
             found += batches.push_batch([names[row] for row in rows[part]], times[part], samples[part])
     assert repr(found) == repr([decision for decision in expected if decision])
     assert content(batches) == content(singles)
-
-
-@given(seed=st.integers(0, 2**32 - 1), stopping=st.none() | tick_thresholds())
-def test_a_tree_or_forest_decides_within_the_compiled_pass_as_it_does_outside(seed, stopping):
-    """Numeric and nominal tests, missing values, unseen codes, late samples and time-outs."""
-    rng = np.random.default_rng(seed)
-    inside = random_procedure(rng, any_classifier(rng, 5), stopping=stopping)
-    engines = [Engine(inside), Engine(dataclasses.replace(inside, classifier=Opaque(inside.classifier)))]
-    n_streams = int(rng.choice([60, 90]))
-    rows, times, samples = random_samples(rng, n_streams, 240)
-    for engine in engines:
-        for i in range(n_streams):
-            engine.admit(f"s{i}")
-    for part in np.array_split(np.arange(240), 5):
-        decisions = [repr(engine.push_rows(rows[part], times[part], samples[part])) for engine in engines]
-        assert decisions[0] == decisions[1]
-        assert content(engines[0]) == content(engines[1])
-
-
-@given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=40)
-def test_a_forest_says_in_every_path_what_its_probabilities_are(seed):
-    """To the last bit: one at a time, in batches of any length, by name and row, and through a snapshot."""
-    rng = np.random.default_rng(seed)
-    forest, n_streams = any_forest(rng, 5), int(rng.choice([1, 14, 16, 17, 33, 600]))
-    engine = Engine(dataclasses.replace(random_procedure(rng, forest), confidence=1.0))
-    names = [f"s{i}" for i in range(n_streams)]
-    rows = np.array([engine.row(name) for name in names])
-    for tick in range(4):
-        samples = np.round(rng.normal(1, 1.5, (n_streams, 2)), 1)
-        samples[rng.random(samples.shape) < 0.2 * (tick > 0)] = NAN
-        times = np.full(n_streams, 0.5 * tick)
-        for part in np.array_split(rng.permutation(n_streams), rng.integers(1, 4)):
-            if len(part) < 20:
-                for i in part:
-                    engine.push(names[i], times[i], samples[i])
-            elif rng.random() < 0.5:
-                engine.push_rows(rows[part], times[part], samples[part])
-            else:
-                engine.push_batch([names[i] for i in part], times[part], samples[part])
-        expected = forest.probabilities(np.stack([engine.values(name) for name in names]))
-        assert_array_equal(engine._table.streams["confidence"][rows], expected.max(axis=1))
-        if rng.random() < 0.3:
-            engine = Engine.restore(engine.procedure, engine.snapshot())
-
-
-def test_a_forest_is_evaluated_within_the_compiled_pass(monkeypatch):
-    forest = random_forest(1, n_features=5, n_classes=2, n_trees=20)
-    engine = Engine(
-        random_procedure(np.random.default_rng(1), forest, stopping=TickThresholds((1, 2), (1.0, 0.0)))
-    )
-    twin, answers = Engine(dataclasses.replace(engine.procedure, classifier=Opaque(forest))), []
-    expected = [twin.push("s", time, [0.5, 1.5]) for time in (0.0, 0.5)]
-    monkeypatch.setattr(Forest, "probabilities", lambda *_: answers.append("outside"))
-    assert [engine.push("s", time, [0.5, 1.5]) for time in (0.0, 0.5)] == expected
-    assert (expected[1].label, answers) != (None, ["outside"])
 
 
 @pytest.mark.parametrize("is_known", [True, False])
@@ -672,46 +364,6 @@ def test_a_stream_has_its_episode_values_and_decision_time():
             ask("nobody")
 
 
-def test_a_stream_that_another_engine_adopts_goes_on_counting_there():
-    old, new = Engine(mean_procedure()), Engine(mean_procedure(confidence=0.5))
-    old.push_batch(["decided", "waiting"], [7.0, 7.0], [[1.0], [NAN]])
-    old.push("decided", 8.0, [1.0])
-    old.reopen("decided")
-    old.push("decided", 9.0, [1.0])
-    (row,) = old.rows(DECIDED)
-    at = float(old.decided_at(np.array([row]))[0])
-    new.adopt("decided", old.release("decided"), decided_at=at)
-    new.adopt("waiting", old.release("waiting"))
-    assert old.n_streams == 0
-    assert_array_equal(new.decided_at(new.rows(DECIDED)), [9.0])
-    assert new.push("decided", 10.0, [1.0]) is None
-    new.reopen("decided")
-    assert new.push("decided", 11.0, [1.0]).episode == 3
-    assert new.push("waiting", 11.0, [1.0]).episode == 1
-
-
-def test_an_engine_counts_on_from_the_streams_that_have_left_another(monkeypatch):
-    monkeypatch.setattr("streamfs.engine.stream_registry.MAX_LEFT", 1)
-    old, new = Engine(mean_procedure()), Engine(mean_procedure())
-    old.remember("gone", 6)
-    old.remember("left", 2)
-    new.inherit(old)
-    assert new.push("left", 0.0, [1.0]).episode == 3
-    assert new.push("gone", 0.0, [1.0]).episode == 7
-    assert new.push("new", 0.0, [1.0]).episode == 7
-
-
-def test_of_streams_that_left_long_ago_only_the_highest_number_is_kept(monkeypatch):
-    monkeypatch.setattr("streamfs.engine.stream_registry.MAX_LEFT", 3)
-    engine = Engine(mean_procedure())
-    engine.remember("eldest", 9)
-    for i, name in enumerate("abcd"):
-        engine.remember(name, i + 1)
-    assert engine.push("new", 0.0, [1.0]).episode == 10
-    assert engine.push("eldest", 0.0, [1.0]).episode == 10
-    assert [engine.push(name, 0.0, [1.0]).episode for name in "abcd"] == [10, 3, 4, 5]
-
-
 @given(seed=st.integers(0, 2**32 - 1))
 def test_decision_ids_are_unique(seed):
     """Also beyond the number of remembered streams, through snapshots, and from one engine to the next."""
@@ -748,43 +400,3 @@ def moved(engine):
         else:
             new.adopt(stream, episode, decided_at=0.0 if is_decided else None)
     return new
-
-
-@pytest.mark.parametrize("wrap", [lambda classifier: classifier, Opaque], ids=["compiled", "plain"])
-@given(st.integers(0, 2**32), st.integers(2, 9))
-def test_what_arrives_before_a_channel_opens_is_not_seen(wrap, seed, opening):
-    rng = np.random.default_rng(seed)
-    procedure = random_procedure(rng, wrap(any_classifier(rng, 5)), b=f"b@from:{opening}")
-    values = np.round(rng.normal(1, 1.5, (6, 12, 2)))
-    values[rng.random(values.shape) < 0.2] = NAN
-    streams = StreamSet(values, ["t"] * 6, ["a", "b"], procedure.period)
-    engine, decisions = Engine(procedure), []
-    for tick in range(12):
-        decisions += engine.push_batch(streams.names, np.full(6, 0.5 * tick), values[:, tick])
-    table = tabulate(streams, procedure.features)
-    labels, ticks = Trajectories.of(procedure.classifier, table, procedure.time_limit).decide(procedure.confidence)
-    ended = {decision.stream: decision for decision in decisions}
-    for name, label, tick in zip(streams.names, labels, ticks, strict=True):
-        expected = None if label < 0 else procedure.classes[label]
-        assert expected is None or (ended[name].label, ended[name].tick) == (expected, tick)
-        assert expected is not None or name not in ended or ended[name].reason == "timeout"
-
-
-def test_streams_ask_for_a_channel_from_its_opening_tick_on():
-    engine = Engine(random_procedure(np.random.default_rng(0), b="b@from:4"))
-    engine.admit("s")
-    row, asked = np.array([engine.row("s")]), []
-    for tick in range(4):
-        asked.append(engine.asked(row)[0].tolist())
-        engine.push("s", 0.5 * tick, [1.0, NAN])
-    assert asked == [[True, False]] * 3 + [[True, True]]
-    assert engine.counters["before_opening"] == 0
-    assert engine.asked(row, ahead=-1)[0].tolist() == [True, False]
-
-
-def test_a_channel_must_be_open_at_the_first_tick_and_none_opens_after_the_last():
-    rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="b@from:10 opens beyond the time limit of 9 ticks"):
-        random_procedure(rng, b="b@from:10")
-    with pytest.raises(ValueError, match="channels are x@from:2, expected one that is open from tick 1 on"):
-        mean_procedure(column="x@from:2")

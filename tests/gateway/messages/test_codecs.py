@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 import resource
 import sys
 from datetime import datetime
@@ -14,6 +13,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from payload_cases import ARRIVAL, same
 
 from streamfs.errors import MissingExtraError, PayloadError
 from streamfs.gateway.messages.codecs import (
@@ -25,12 +25,11 @@ from streamfs.gateway.messages.codecs import (
     decode,
     encode_array,
     encode_decision,
-    encode_senml,
 )
 from streamfs.procedure.procedure import Decision
 
-ARRIVAL = 1.75e9
 HOSTILE = Path(__file__).parents[2] / "hostile"
+
 
 READ = {
     b"21.5": Reading(None, 21.5, None),
@@ -44,6 +43,7 @@ READ = {
     b'{"value": false, "timestamp": 10.5, "seq": 0}': Reading(10.5, 0.0, 0),
     b'{"v": 4, "t": -1.5, "seq": 7, "unit": "Cel", "more": [[]]}': Reading(-1.5, 4.0, 7),
 }
+
 
 MALFORMED = {
     b"": "payload",
@@ -130,23 +130,6 @@ def test_what_a_decision_does_not_know_is_null():
     assert [document[name] for name in ("label", "confidence", "time")] == [None, None, None]
 
 
-# Any format
-
-
-def same(one, other):
-    """Whether two decoded payloads are the same, missing samples and all."""
-    if isinstance(one, Several):
-        return (
-            [channel for channel, _ in one.parts] == [channel for channel, _ in other.parts]
-            and all(same(mine, theirs) for (_, mine), (_, theirs) in zip(one.parts, other.parts, strict=True))
-            and one.spreading_factor == other.spreading_factor
-        )
-    if isinstance(one, TimedSeries | Series) and isinstance(other, TimedSeries | Series):
-        columns = zip(one.arrays(), other.arrays(), strict=True)
-        return one.sequence == other.sequence and all(np.array_equal(*pair, equal_nan=True) for pair in columns)
-    return type(one) is type(other) and one == other
-
-
 def check_decoded(decoded):
     """The law of all codecs: plain floats or arrays of them, finite but for the missing samples of a batch."""
     if isinstance(decoded, Several):
@@ -183,6 +166,8 @@ CODECS = {
     "sparkplug": codec_for("sparkplug"),
     "auto": codec_for("auto"),
 }
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**64), 2**65) | st.floats() | st.text(max_size=4),
     lambda inside: (
@@ -191,13 +176,19 @@ VALUES = st.recursive(
     ),
     max_leaves=6,
 )
+
+
 KEYS = st.sampled_from(
     [
         *("v", "value", "t", "ts", "t0", "dt", "seq", "time", "a", "n", "object", "fCnt", "txInfo"),
         *("bn", "bt", "bv", "bver", "vb", "vs", "s", "vd", "must_"),
     ]
 )
+
+
 DOCUMENTS = st.dictionaries(KEYS, VALUES, max_size=5)
+
+
 PACKS = st.lists(st.dictionaries(st.integers(-7, 9) | st.just("must_"), VALUES, max_size=5), max_size=4)
 
 
@@ -337,343 +328,6 @@ def test_no_more_samples_are_read_than_are_allowed(name, payload):
     assert codec_for(name, max_samples=4).decode(payload, ARRIVAL)
     with pytest.raises(PayloadError, match="1 to 3"):
         codec_for(name, max_samples=3).decode(payload, ARRIVAL)
-
-
-# Plain JSON
-
-
-@pytest.mark.parametrize(
-    ("options", "payload", "reading"),
-    [
-        ({"value": "Power"}, b'{"Power": 40}', Reading(None, 40.0, None)),
-        ({"value": "ENERGY.Power"}, b'{"ENERGY": {"Power": true}}', Reading(None, 1.0, None)),
-        ({"value": "ENERGY.Power.1"}, b'{"ENERGY": {"Power": [5, 7]}}', Reading(None, 7.0, None)),
-        ({"value": "*.PM2.5.max"}, b'{"SDS": {"PM2.5": {"max": 4}}}', Reading(None, 4.0, None)),
-        ({"time": "when"}, b'{"v": 1, "when": -3, "t": "no"}', Reading(-3.0, 1.0, None)),
-        ({"time_unit": "ms"}, b'{"v": 1, "ts": 1700000000125}', Reading(1700000000.125, 1.0, None)),
-        ({"time_unit": "us"}, b'{"v": 1, "t": 1.5e6}', Reading(1.5, 1.0, None)),
-        ({"time_unit": "ns"}, b'{"v": 1, "t": 1700000000000000001}', Reading(1.7e9, 1.0, None)),
-        ({"time_unit": "iso"}, b'{"v": 1, "t": "1970-01-02T01:00:00.5+01:00"}', Reading(86400.5, 1.0, None)),
-        ({"time_unit": "iso"}, b'{"v": 1, "t": "1970-01-02T00:00:00"}', Reading(86400.0, 1.0, None)),
-        ({"time_unit": "iso"}, b'{"v": 1, "t": "1970-01-01T00:00:01.123456789Z"}', Reading(1.123456, 1.0, None)),
-        ({"sequence": "fw.n"}, b'{"v": 1, "seq": "no", "fw": {"n": 7}}', Reading(None, 1.0, 7)),
-    ],
-)
-def test_values_and_times_are_where_the_source_says(options, payload, reading):
-    assert codec_for("json", **options).decode(payload, ARRIVAL) == reading
-
-
-@pytest.mark.parametrize(
-    ("options", "payload", "message"),
-    [
-        ({"value": "Power"}, b'{"v": 40}', "expected a field Power"),
-        ({"value": "a.b"}, b'{"a": {"b": null}}', "a.b is None, expected a number"),
-        ({"value": "a.b"}, b'{"a": 5}', "a.b leads through 5, expected an object"),
-        ({"time_unit": "ms"}, b'{"v": 1, "t": "1700000000000"}', "t is '1700000000000', expected a number of ms"),
-        ({"time_unit": "ms"}, b'{"v": 1, "t": true}', "t is True, expected a number of ms"),
-        ({"time_unit": "ms"}, b'{"v": 1, "t": 1e14}', "t is 100000000000000.0, expected ms, less than 1e\\+14"),
-        ({"time_unit": "iso"}, b'{"v": 1, "t": 12}', "t is 12, expected a time such as"),
-        ({"time_unit": "iso"}, b'{"v": 1, "t": "2025-13-01"}', "t is '2025-13-01', expected a time such as"),
-        ({"time_unit": "iso"}, b'{"v": 1, "t": "6025-01-01"}', "t is '6025-01-01', expected a time such as"),
-    ],
-)
-def test_what_is_not_where_the_source_says_is_refused_by_name(options, payload, message):
-    with pytest.raises(PayloadError, match=message):
-        codec_for("json", **options).decode(payload, ARRIVAL)
-
-
-@pytest.mark.parametrize(
-    ("unit", "payload"),
-    [
-        ("s", b'{"t0": 1000, "dt": 0.5, "v": [1, null, true, 2.5], "seq": 9}'),
-        ("ms", b'{"t0": 1000000, "dt": 500, "v": [1, null, true, 2.5], "seq": 9}'),
-        ("iso", b'{"t0": "1970-01-01T00:16:40Z", "dt": 0.5, "v": [1, null, true, 2.5], "seq": 9}'),
-    ],
-)
-def test_an_array_is_a_batch_in_which_null_is_missing(unit, payload):
-    batch = codec_for("json", time_unit=unit).decode(payload, ARRIVAL)
-    assert same(batch, TimedSeries(1000 + 0.5 * np.arange(4), np.array([1.0, np.nan, 1.0, 2.5]), 9))
-
-
-def test_fields_report_on_channels_and_null_on_none():
-    fields = {"light": "light@flag:300", "room.door": "door", "battery": "battery", "gone": "gone"}
-    codec = codec_for("json", fields=fields, time="at", time_unit="ms", sequence="n")
-    payload = b'{"light": true, "room": {"door": 0.5, "x": "y"}, "battery": null, "at": 2500, "n": 3, "v": "z"}'
-    parts = (("light@flag:300", Reading(2.5, 1.0, 3)), ("door", Reading(2.5, 0.5, 3)))
-    assert codec.decode(payload, ARRIVAL) == Several(parts)
-    assert codec.decode(b"{}", ARRIVAL) == Several(())
-
-
-@pytest.mark.parametrize(
-    ("payload", "message"),
-    [
-        (b'{"light": "dark"}', "light is 'dark', expected a number"),
-        (b'{"light": {}}', "light is {}, expected a number"),
-        (b'{"light": 1, "room": 3}', "room.door leads through 3, expected an object"),
-        (b"[]", "payload is b'[]', expected an object"),
-        (b"5", "payload is b'5', expected an object"),
-    ],
-)
-def test_fields_that_are_no_numbers_are_refused(payload, message):
-    with pytest.raises(PayloadError, match=re.escape(message)):
-        codec_for("json", fields={"light": "light", "room.door": "door"}).decode(payload, ARRIVAL)
-
-
-# SenML
-
-
-def resolved(pack, arrival):
-    """What a pack reports by whole name, the slow way: each record with all that came before it."""
-    found = {}
-    for n in range(len(pack)):
-        base = {key: value for record in pack[: n + 1] for key, value in record.items() if key.startswith("b")}
-        record = pack[n]
-        if set(record) <= {"bn", "bt", "bv", "bu", "bs", "bver"}:
-            continue
-        time = base.get("bt", 0.0) + record.get("t", 0.0)
-        value = base.get("bv", 0.0) + record["v"] if "v" in record else float(record["vb"])
-        time = arrival + time if time < 2**28 else time
-        found.setdefault(base.get("bn", "") + record.get("n", ""), []).append((time, value))
-    return found
-
-
-NUMBERS = st.floats(-1e6, 1e6) | st.integers(-(10**6), 10**6)
-BASES = st.fixed_dictionaries(
-    {},
-    optional={
-        "bn": st.sampled_from(["urn:dev:n1:", "b/"]),
-        "bt": st.sampled_from([0, 1.7e9, 1.7e9 + 0.5, -20]),
-        "bv": NUMBERS,
-        "bver": st.just(10),
-        "bs": NUMBERS,
-        "bu": st.just("Cel"),
-    },
-)
-MEASURED = st.fixed_dictionaries(
-    {"n": st.sampled_from(["one", "two", "three"])},
-    optional={"t": NUMBERS, "u": st.just("lx"), "ut": NUMBERS, "s": NUMBERS},
-)
-HELD = NUMBERS.map(lambda number: {"v": number}) | st.booleans().map(lambda flag: {"vb": flag})
-SENML = st.lists(
-    st.one_of(BASES, st.tuples(BASES, MEASURED, HELD).map(lambda parts: parts[0] | parts[1] | parts[2])),
-    min_size=1,
-    max_size=8,
-)
-LABELS = {"bver": -1, "bn": -2, "bt": -3, "bu": -4, "bv": -5, "bs": -6, "n": 0, "u": 1, "v": 2, "vb": 4, "s": 5}
-LABELS |= {"t": 6, "ut": 7}
-
-
-def in_cbor(pack):
-    return cbor2.dumps([{LABELS[key]: value for key, value in record.items()} for record in pack])
-
-
-@given(SENML)
-def test_base_fields_hold_from_their_record_on_in_json_and_in_cbor_alike(pack):
-    expected = resolved(pack, ARRIVAL)
-    fields = {name: f"channel-{n}" for n, name in enumerate(expected)} or {"none": "none"}
-    decoded = codec_for("senml+json", fields=fields).decode(orjson.dumps(pack), ARRIVAL)
-    assert same(codec_for("senml+cbor", fields=fields).decode(in_cbor(pack), ARRIVAL), decoded)
-    found = dict(decoded.parts)
-    assert list(found) == list(fields.values()) * bool(expected)
-    for name, samples in expected.items():
-        part = found[fields[name]]
-        single = isinstance(part, Reading) and [(ARRIVAL if part.time is None else part.time, part.value)]
-        assert np.array_equal(single or np.transpose(part.arrays()), samples)
-        assert part.sequence is None
-
-
-@pytest.mark.parametrize(
-    ("pack", "parts"),
-    [
-        ([{"n": "urn:dev:ow:10e2073a01080063", "v": 23.1}], {"10e2073a01080063": (None, 23.1)}),
-        ([{"bn": "n1/", "n": "light@flag:300", "vb": True}], {"light@flag:300": (None, 1.0)}),
-        ([{"bn": "n1/", "n": "light@flag:300", "vb": False, "t": 0}], {"light@flag:300": (None, 0.0)}),
-        ([{"n": "a", "v": 1, "t": -5}], {"a": (ARRIVAL - 5, 1.0)}),
-        ([{"n": "a", "v": 1, "t": 2**28}], {"a": (2.0**28, 1.0)}),
-        ([{"bt": 2**27, "n": "a", "v": 1, "t": 2**27 - 1}], {"a": (ARRIVAL + 2**28 - 1, 1.0)}),
-        ([{"bn": "urn:", "bt": 1.7e9}, {"n": "a", "v": 1}], {"a": (1.7e9, 1.0)}),
-        ([{"n": "a", "v": 1, "extra": [1], "s": 3}], {"a": (None, 1.0)}),
-    ],
-)
-def test_a_name_is_the_channel_and_small_times_are_relative(pack, parts):
-    decoded = codec_for("senml+json").decode(orjson.dumps(pack), ARRIVAL)
-    assert decoded == Several(tuple((channel, Reading(*part, None)) for channel, part in parts.items()))
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        *({"vs": "on"}, {"vd": "AQ"}, {"s": 3}, {"u": "lx"}, {"v": None}, {"vb": 1}),
-        *({"v": True}, {"v": "1"}, {"v": {}}, {"v": 1, "vb": True}),
-    ],
-)
-def test_what_is_no_number_is_refused_under_wanted_names_and_costs_no_other(record):
-    pack = orjson.dumps([{"n": "wanted", "v": 1}, {"n": "other", **record}])
-    wanted = Several((("wanted", Reading(None, 1.0, None)),))
-    assert codec_for("senml+json", fields={"wanted": "wanted"}).decode(pack, ARRIVAL) == wanted
-    decoded = codec_for("senml+json").decode(pack, ARRIVAL)
-    assert (decoded.parts, "other" in str(decoded.refused) or "value is" in str(decoded.refused)) == (
-        wanted.parts,
-        True,
-    )
-    with pytest.raises(PayloadError):
-        codec_for("senml+json", fields={"other": "x"}).decode(pack, ARRIVAL)
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        *(5, [], {"n": 1}, {"bn": None}, {"bt": "now"}, {"bt": 1e11}, {"bv": True}, {"bver": 11}, {"bver": "10"}),
-        *({"t": "1"}, {"t": True}, {"t": 1e300}, {"z_": 1}),
-    ],
-)
-def test_a_record_that_is_none_refuses_the_pack(record):
-    changed = {"n": "x", "v": 1} | record if isinstance(record, dict) else record
-    for pack in ([changed], [{"n": "y", "v": 1}, changed, changed]):
-        with pytest.raises(PayloadError):
-            codec_for("senml+json").decode(orjson.dumps(pack), ARRIVAL)
-
-
-def test_fields_are_whole_names_or_those_without_the_base_name_and_whole_ones_come_first():
-    pack = orjson.dumps([{"bn": "urn:n1:", "n": "light", "v": 1}, {"n": "door", "v": 2}, {"n": "else", "v": 3}])
-    fields = {"light": "no", "urn:n1:light": "light@flag:300", "door": "door@flag:0.5", "urn:n2:else": "else"}
-    parts = (("light@flag:300", Reading(None, 1.0, None)), ("door@flag:0.5", Reading(None, 2.0, None)))
-    assert codec_for("senml+json", fields=fields).decode(pack, ARRIVAL) == Several(parts)
-
-
-STAMPS = st.floats(2**28, 1e10)
-FINITE = st.floats(allow_nan=False, allow_infinity=False)
-BATCHES = st.lists(st.tuples(STAMPS, FINITE), min_size=2, max_size=5).map(
-    lambda samples: TimedSeries(*np.array(samples).T, None)
-)
-READINGS = st.builds(Reading, st.none() | STAMPS, FINITE, st.none())
-REPORTED = st.dictionaries(
-    st.sampled_from(["light@flag:300", "temperature", "acc.x", "door"]), READINGS | BATCHES, min_size=1
-)
-
-
-@given(reported=REPORTED, base_name=st.sampled_from(["", "urn:dev:n1:", "sensors/n1/"]), is_binary=st.booleans())
-def test_what_is_written_as_senml_is_read_unchanged(reported, base_name, is_binary):
-    several = Several(tuple(reported.items()))
-    payload = encode_senml(several, base_name, is_binary=is_binary)
-    assert same(codec_for("senml+cbor" if is_binary else "senml+json").decode(payload, ARRIVAL), several)
-
-
-def test_missing_samples_are_not_written_as_senml():
-    batch = TimedSeries(np.array([1.7e9, 1.7e9 + 1]), np.array([np.nan, 2.0]), 5)
-    assert orjson.loads(encode_senml(Several((("x", batch),)))) == [{"n": "x", "t": 1.7e9 + 1, "v": 2.0}]
-
-
-@pytest.mark.parametrize(
-    ("reported", "message"),
-    [
-        ((), "nothing is reported"),
-        ((("x", TimedSeries(np.array([1.7e9]), np.array([np.nan]), None)),), "nothing is reported"),
-        ((("x", Reading(None, math.nan, None)),), "value is nan"),
-        ((("x", TimedSeries(np.array([1.7e9]), np.array([np.inf]), None)),), "nothing is reported"),
-        ((("x", Reading(None, math.inf, None)),), "value is inf"),
-        ((("x", Reading(12.0, 1.0, None)),), "time is 12.0"),
-        ((("x", Reading(math.nan, 1.0, None)),), "time is nan"),
-    ],
-)
-def test_what_senml_cannot_hold_is_not_written(reported, message):
-    with pytest.raises(ValueError, match=message):
-        encode_senml(Several(reported))
-
-
-# Binary arrays
-
-
-KINDS = {"float32": np.float32, "float64": np.float64, "int16": np.int16, "int32": np.int32}
-
-
-@given(st.data(), st.sampled_from(list(KINDS)), st.integers(0, 2**63 - 1), st.floats(2**-20, 1e3, width=32))
-def test_what_is_written_as_an_array_is_read_unchanged(data, kind, nanoseconds, step):
-    if kind.startswith("int"):
-        limits = np.iinfo(kind)
-        numbers = st.integers(limits.min, limits.max)
-    else:
-        numbers = st.floats(allow_infinity=False, width=int(kind[-2:]))
-    values = data.draw(st.lists(numbers, min_size=1, max_size=20))
-    start = nanoseconds / 1e9
-    times, samples = codec_for("array").decode(encode_array(start, step, values, kind), ARRIVAL).arrays()
-    assert np.array_equal(samples, np.array(values, dtype=np.float64), equal_nan=True)
-    assert times == pytest.approx(start + step * np.arange(len(values)), rel=1e-15, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((-1.0, 1.0, [1.0]), "start is -1.0"),
-        ((math.nan, 1.0, [1.0]), "start is nan"),
-        ((2e10, 1.0, [1.0]), "start is 2"),
-        ((0.0, 0.0, [1.0]), "step is 0.0"),
-        ((0.0, math.inf, [1.0]), "step is inf"),
-        ((0.0, 1.0, []), "values have shape"),
-        ((0.0, 1.0, [[1.0]]), "values have shape"),
-        ((0.0, 1.0, [math.inf]), "values have inf"),
-        ((0.0, 1.0, [1e39]), "as float32 has it"),
-        ((0.0, 1.0, [40_000.0], "int16"), "as int16 has it"),
-        ((0.0, 1.0, [math.nan], "int32"), "as int32 has it"),
-        ((0.0, 1.0, [1.0], "int8"), "kind is 'int8'"),
-    ],
-)
-def test_what_an_array_cannot_hold_is_not_written(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        encode_array(*arguments)
-
-
-# ChirpStack
-
-
-UPLINK = {
-    "deduplicationId": "3ac7e3c4-4401-4b8d-9386-a5c902f9202d",
-    "time": "2022-07-18T09:34:15.775023242+00:00",
-    "deviceInfo": {"applicationName": "rooms", "devEui": "0101010101010101"},
-    "dr": 1,
-    "fCnt": 4,
-    "fPort": 1,
-    "data": "qg==",
-    "object": {"light": 300, "door": True, "unit": "lx", "climate": {"temperature": 21.5}, "lost": None},
-    "rxInfo": [{"gatewayId": "0016c001f153a14c", "rssi": -48}],
-    "txInfo": {"frequency": 868100000, "modulation": {"lora": {"bandwidth": 125000, "spreadingFactor": 11}}},
-}
-AT = 1658136855.775023
-
-
-def test_numbers_of_an_uplink_are_channels_by_their_names():
-    parts = (("light", Reading(AT, 300.0, 4)), ("door", Reading(AT, 1.0, 4)))
-    assert codec_for("chirpstack").decode(orjson.dumps(UPLINK), ARRIVAL) == Several(parts, 11)
-
-
-def test_fields_of_an_uplink_are_channels():
-    codec = codec_for(
-        "chirpstack", fields={"climate.temperature": "temperature@delta:0.5", "lost": "x", "no": "y"}
-    )
-    parts = (("temperature@delta:0.5", Reading(AT, 21.5, 4)),)
-    assert codec.decode(orjson.dumps(UPLINK), ARRIVAL) == Several(parts, 11)
-
-
-@pytest.mark.parametrize("left_out", ["time", "fCnt", "txInfo", "object"])
-def test_an_uplink_may_lack_what_is_not_the_values(left_out):
-    event = {key: value for key, value in UPLINK.items() if key != left_out}
-    decoded = codec_for("chirpstack").decode(orjson.dumps(event), ARRIVAL)
-    assert bool(decoded.parts) == (left_out != "object")
-    assert decoded.spreading_factor == (None if left_out == "txInfo" else 11)
-
-
-@pytest.mark.parametrize("change", [{"fCnt": -1}, {"time": 5}, {"object": [1]}, {"txInfo": 3}, {"object": "x"}])
-def test_an_uplink_that_is_none_is_refused(change):
-    with pytest.raises(PayloadError):
-        codec_for("chirpstack").decode(orjson.dumps(UPLINK | change), ARRIVAL)
-
-
-def test_a_field_of_an_uplink_that_is_no_number_is_refused():
-    with pytest.raises(PayloadError, match="unit is 'lx'"):
-        codec_for("chirpstack", fields={"unit": "unit"}).decode(orjson.dumps(UPLINK), ARRIVAL)
-
-
-# By name and by content type
 
 
 @pytest.mark.parametrize(

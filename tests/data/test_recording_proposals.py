@@ -1,0 +1,175 @@
+"""What is proposed for recordings is accepted."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from recorded_files import run
+
+from streamfs import StreamSet
+from streamfs.errors import LayoutError
+
+
+@settings(max_examples=20)
+@given(
+    period=st.sampled_from([0.02, 1.0, 10.0, 900.0, 1 / 3]),
+    jitter=st.floats(0.02, 0.2),
+    seed=st.integers(0, 1000),
+)
+def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, period, jitter, seed):
+    rng = np.random.default_rng(seed)
+    times = 1.79e9 + period * (np.arange(200) + rng.uniform(-jitter, jitter, 200))
+    path = tmp_path_factory.mktemp("jitter") / "log.csv"
+    path.write_text(run(*map(repr, times.tolist())), encoding="utf-8")
+    with pytest.raises(LayoutError, match=r"are irregular: steps of .* usually") as refused:
+        StreamSet.read(path, labelled=False)
+    proposal = refused.value.proposal
+    assert proposal["period"] == pytest.approx(period, rel=0.1)
+    assert proposal["resample"] == "last"
+    streams = StreamSet.read(path, labelled=False, **proposal)
+    assert abs(streams.lengths[0] - 200) <= 20
+    assert not np.isnan(streams.values).any()
+
+
+@pytest.mark.parametrize(
+    ("text", "proposal"),
+    [
+        ("Timestamp,x\n0,1\n1,2\n", {"time": "Timestamp"}),
+        (
+            "device_id,ts,Temp,activity\na,0,1,on\na,1,2,on\n",
+            {"time": "ts", "stream": "device_id", "label": "activity"},
+        ),
+        ("device,time,sensor,value\na,0,t,1\na,1,h,2\n", {"long": ("device", "time", "sensor", "value")}),
+        ("time,x,note\n0,1,well\n1,2,ill\n", {"stream": "note"}),
+        ("time,x,place,note\n0,1,hall,well\n1,2,hall,ill\n", {"columns": ("x",)}),
+        ("time,x\n0,1\n0.1,1\n5,2\n5.17,3\n", {"period": 0.13, "resample": "last", "max_age": 0.26}),
+        ("t,v\n0,1\n", {"time": "t"}),
+        ("time,seq,x\n0,1,5\n1,1,6\n0,2,7\n1,2,8\n", {"stream": "seq"}),
+        ("x,abs_ms\n1,1790000000000\n2,1790000001000\n", {"time": "abs_ms"}),
+        ("x,y\n0,1\n", {}),
+        ("x,row\n" + "".join(f"1,{i}\n" for i in range(12)), {"time": "row"}),
+        ("x,row\n" + "".join(f"1,{i}\n" for i in range(9)), {}),
+        (
+            "mote,row,x\n" + "".join(f"{mote},{i},1\n" for mote in "ab" for i in range(6)),
+            {"stream": "mote", "time": "row"},
+        ),
+        ("x,T_out\n0,1\n", {}),
+        ("time,door\n0,open\n1,closed\n2,open\n", {"values": {"closed": 0, "open": 1}}),
+        (
+            "time,sky,x\n0,fog,1\n1,sun,2\n2,rain,?\n3,sun,4\n4,fog,5\n5,rain,6\n",
+            {"values": {"fog": 0, "rain": 1, "sun": 2, "?": "missing"}},
+        ),
+        ("time,x\n0,5\n1,error\n2,NA\n3,7\n", {"values": {"error": "missing", "NA": "missing"}}),
+        ('time,x\n0,"1,5"\n1,"2,75"\n', {"decimal": ","}),
+        (
+            "time,x,h\n0,21.5 °C,40%\n1,NA,41%\n2,22,4e1 %\n",
+            {"values": {"NA": "missing", "°C": "unit", "%": "unit"}},
+        ),
+        ("time,flow\n0,5 m³\n1,4.5 m³\n", {"values": {"m³": "unit"}}),
+        ("time,door,x\n0,open,1 V\n1,closed,2 V\n2,open,3\n", {"values": {"closed": 0, "open": 1, "V": "unit"}}),
+        (
+            "Datum;x\n22.11.2026 16:30;1,5\n22.11.2026 16:31;2\n",
+            {"time": "Datum", "time_format": "%d.%m.%Y %H:%M"},
+        ),
+        ("time,x\n22-11-26 16:30,1\n22-11-26 16:31,2\n", {"time_format": "%d-%m-%y %H:%M"}),
+        ("time,x\n20261122163000,1\n20261122163100,2\n", {"time_format": "%Y%m%d%H%M%S"}),
+        ("time,x\n2026-11-22 16-30,1\n2026-11-22 16-31,2\n", {}),
+        ("time,x\n11/22/2026 4:30 PM,1\n11/22/2026 4:31 PM,2\n", {"time_format": "%m/%d/%Y %I:%M %p"}),
+        (
+            "Date,Time,x\n11/22/26,4:30 PM,1\n11/22/26,4:31 PM,2\n",
+            {"time": ("Date", "Time"), "time_format": "%m/%d/%y %I:%M %p"},
+        ),
+        (
+            "ts,local,x\n" + "".join(f"{1795365000 + 60 * i},2026/11/22 17:{30 + i},{i}\n" for i in range(12)),
+            {"time": "ts", "columns": ("x",)},
+        ),
+        ("date,time,x\n2026-11-22,16:30:00,1\n2026-11-22,16:31:00,2\n", {"time": ("date", "time")}),
+        (
+            "Date,Time,x\n22/11/2026,16:30,1\n22/11/2026,16:31,2\n",
+            {"time": ("Date", "Time"), "time_format": "%d/%m/%Y %H:%M"},
+        ),
+        (
+            "Date;Time;T\n22/11/2026;16.30.00;21,5\n22/11/2026;16.31.00;21,0\n",
+            {"time": ("Date", "Time"), "time_format": "%d/%m/%Y %H.%M.%S"},
+        ),
+        ("Year,month,day,hour,T\n2026,1,9,9,5\n2026,1,9,10,4\n", {"time": ("Year", "month", "day", "hour")}),
+        ("t,v\n2,1\n1,2\n", {}),
+        (
+            "start,end,x\n2026-11-22 16:00,2026-11-22 17:00,1\n2026-11-22 17:00,2026-11-22 18:00,2\n",
+            {"time": "end", "columns": ("x",)},
+        ),
+        (
+            "state,entity_id,last_changed\n20,h,2026-11-22T16:00Z\nunavailable,h,2026-11-22T16:01Z\n21,h,2026-11-22T16:02Z\n",
+            {"stream": "entity_id", "time": "last_changed", "values": {"unavailable": "missing"}},
+        ),
+        ("time,x\n0,1\n0,2\n1,3\n1,4\n", {"period": 1.0, "resample": "last", "max_age": 2.0}),
+    ],
+)
+def test_the_reader_accepts_what_it_proposes(files, text, proposal):
+    path = files(log=text) / "log.csv"
+    with pytest.raises(LayoutError) as refused:
+        StreamSet.read(path, labelled=False)
+    assert refused.value.proposal == proposal
+    if proposal:
+        assert "; try " in str(refused.value)
+        assert len(StreamSet.read(path, labelled=False, **proposal)) >= 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "texts", "proposal"),
+    [
+        ("stream,time,x,klass", "{s},{t},1,{c}", {"label": "klass"}),
+        ("stream,time,door,klass", "{s},{t},open,{c}", {"label": "klass", "values": {"open": 1}}),
+        ("unit,time,x,label", "{s},{t},1,{c}", {"stream": "unit"}),
+        (
+            "room,ts,x,firmware,label",
+            "{s},{s[1]}{t},1,v1,{c}",
+            {"stream": "room", "time": "ts", "columns": ("x",)},
+        ),
+        ("stream\ttime\tx\ty\tlabel", "{s}\t{t}\t0,125\t1,2571\t{c}", {"decimal": ","}),
+        ("stream\ttime\tx\tlabel", "{s}\t{t}\t1,125\t{c}", {}),  # or thousands
+    ],
+)
+def test_a_label_a_stream_and_decimals_are_found_by_what_they_hold(files, columns, texts, proposal):
+    rows = [texts.format(s=f"s{s}", t=t, c="ab"[s % 2]) for s in range(6) for t in range(4)]
+    path = files(log="\n".join([columns, *rows])) / "log.csv"
+    with pytest.raises(LayoutError) as refused:
+        StreamSet.read(path)
+    assert refused.value.proposal == proposal
+    if proposal:
+        assert StreamSet.read(path, **proposal).classes == ("a", "b")
+
+
+@pytest.mark.parametrize("label", ["label", "activity"])
+def test_a_file_of_labels_is_found_in_a_folder(files, label):
+    readings = "".join(f"{seq},{i},{seq + i}\n" for seq in (1, 2, 3) for i in range(4))
+    folder = files(a_labels=f"seq,{label},place\n1,on,x\n2,off,x\n3,on,y\n", rss=f"seq,t,v\n{readings}")
+    with pytest.raises(LayoutError, match=r"a_labels.csv has no column 'time'") as refused:
+        StreamSet.read(folder)
+    proposal = refused.value.proposal
+    named = {} if label == "label" else {"label": label}
+    assert proposal == {"labels": str(folder / "a_labels.csv"), **named, "stream": "seq", "time": "t"}
+    assert StreamSet.read(folder, **proposal).labels.tolist() == ["on", "off", "on"]
+
+
+def test_a_column_that_was_named_is_not_exchanged_for_another(files):
+    path = files(log="day,T\nMonday,1\nTuesday,2\n") / "log.csv"
+    with pytest.raises(LayoutError, match=r"day of .* is 'Monday' in row 1, expected seconds") as refused:
+        StreamSet.read(path, labelled=False, time="day")
+    assert "time" not in refused.value.proposal
+
+
+def test_folders_are_proposed_as_labels(files):
+    folder = files(walk__one=run(0, 1.01, 2), run__two=run(0, 1, 2.02))
+    with pytest.raises(LayoutError, match="has no column 'label', only time, x; try labels='folder'"):
+        StreamSet.read(folder)
+    with pytest.raises(LayoutError, match=r"has no column 'label', only time, x: name .* the folders by labels$"):
+        StreamSet.read(folder / "walk")
+
+
+def test_what_fits_is_proposed_though_labels_are_missing(files):
+    path = files(log="when,x\n0,1\n1,2\n") / "log.csv"
+    with pytest.raises(LayoutError, match="has no column 'time', only when, x; try time='when'"):
+        StreamSet.read(path)
+    with pytest.raises(LayoutError, match=r"has no column 'label', only when, x: name the column by label,"):
+        StreamSet.read(path, time="when")
