@@ -13,7 +13,17 @@ from streamfs.base._compiled import inlined, kernel
 from streamfs.gateway.core._duplicates import is_news
 from streamfs.gateway.core._node_time import is_believed, lead, move_on, present, set_back, shift_at
 from streamfs.gateway.core._thinned import thin
-from streamfs.gateway.core._waiting import FOREVER, HELD, NONE, THINNED, drop_all, first_tick, insert, take_until
+from streamfs.gateway.core._waiting import (
+    FOREVER,
+    HELD,
+    NONE,
+    THINNED,
+    drop_all,
+    first_tick,
+    insert,
+    newest_number,
+    take_until,
+)
 
 STREAM = np.dtype(
     [
@@ -124,7 +134,9 @@ def take(held, output, parts, values, times, cursor):
         part = parts[cursor[0]]
         node = nodes[part.node]
         if cursor[1] == part.first and not _has_samples(part, values):
-            _charge(g, node, part)
+            if g.n_free < g.fan:
+                return FULL
+            _take_number(held, node, part)
             cursor[1] = part.end
         while cursor[1] < part.end:
             i = cursor[1]
@@ -278,6 +290,29 @@ def _put(g, counts, node, stream, cell, pages, pending, free, part, tick, value)
         g.n_pending += 1
     else:
         counts[CROWDED] += 1
+
+
+@kernel
+def _take_number(held, node, part):
+    """Take a message without a value: its number waits in the cells in which it is the next, and leaves no gap."""
+    grid, _, _, slots, streams, cells, pages, pending, free, _ = held
+    g = grid[0]
+    if g.known_message != part.message:
+        _charge(g, node, part)
+    is_single = part.slot != NONE and part.sequence != NONE and part.step == 0.0
+    time = part.stamp + node.shift if part.stamp == part.stamp else part.arrival
+    if not is_single or not is_believed(g, node, time, part.arrival):
+        return
+    index = slots[part.slot].cell
+    while index != NONE:
+        stream, cell = streams[index // g.n_columns], cells[index]
+        is_next = part.sequence == newest_number(cell, pages, pending) + 1 > 0
+        if is_next and stream.n_waiting < g.max_pending:
+            tick = tick_of(time, g.period) - cell.lead
+            n_more = insert(g, cell, pages, pending, free, part.sequence, tick, np.nan)
+            stream.n_waiting += n_more
+            g.n_pending += n_more
+        index = cell.next
 
 
 @inlined

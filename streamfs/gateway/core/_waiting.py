@@ -57,7 +57,10 @@ PAGE = np.dtype(
 )
 
 PENDING = np.dtype([("value", "f8"), ("first", "i8"), ("last", "i8")])
-"""A value that waits for its tick, with the sequence numbers of the first and the last reading for it."""
+"""A value that waits for its tick, with the sequence numbers of the first and the last reading for it.
+
+It is NaN for numbers alone: those of messages without a value.
+"""
 
 
 @inlined
@@ -107,10 +110,21 @@ def _page_of(grid, cell, pages, free, number):
 def _join(waits, sequence, value, holds):
     """Merge two readings of one tick: a channel that holds its value shows the later, others the earlier."""
     is_later = sequence >= waits.last
-    if is_later == (holds != 0):
+    if waits.value != waits.value or (value == value and is_later == (holds != 0)):
         waits.value = value
     waits.first = min(waits.first, sequence)
     waits.last = max(waits.last, sequence)
+
+
+@kernel
+def newest_number(cell, pages, pending):
+    """Return the number of the newest reading of a cell, waiting or not; NONE without one."""
+    if cell.head == NONE:
+        return cell.sequence
+    place = TICKS - 1
+    while not pages[cell.tail].waiting & (1 << place):
+        place -= 1
+    return pending[cell.tail * TICKS + place].last
 
 
 @inlined
@@ -122,10 +136,11 @@ def take_until(grid, cell, pages, pending, free, tick):
         place = _first_place(page)
         waits = pending[cell.head * TICKS + place]
         n_lost += _n_lost(cell, waits)
-        if cell.holds & THINNED:
+        is_value = waits.value == waits.value
+        if is_value and cell.holds & THINNED:
             cell.raw = waits.value
             cell.raw_tick = page.number * TICKS + place
-        else:
+        elif is_value:
             cell.value = waits.value
             cell.tick = page.number * TICKS + place
         cell.sequence = waits.last

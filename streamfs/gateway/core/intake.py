@@ -255,14 +255,14 @@ class Intake:
         parts = decoded.parts
         if target.repeats == "ignored":
             parts = self.repeated.news(record.topic, parts)
-            self.counters["repeated"] += len(parts) < len(decoded.parts)
+            self.counters["repeated"] += parts != decoded.parts
         size, factor = len(record.payload), decoded.spreading_factor
         message = self._n_messages, record.arrival, size, self._energy.joules(size, factor)
         if factor is not None and target.heard is not None:
             self.heard[-1] = target.heard, factor
         is_fed, first, thins = False, target.node * len(self._joiner.channels), target.thins
         known, add = self._numbers[thins], self._readings.add
-        for name, part in parts:
+        for name, part in (*parts, *decoded.without) if decoded.without else parts:
             numbers = known.get(name)
             for number, how in self._resolved(name, thins) if numbers is None else numbers:
                 add(part, target.node, first + number, *message, how)

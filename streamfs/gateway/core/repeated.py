@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from hashlib import blake2b
+from math import nan
 from typing import Any
 
 import orjson
@@ -31,14 +32,18 @@ class Repeated:
         return is_same
 
     def news(self, topic: str, parts: Iterable[tuple[str, Reported]]) -> tuple[tuple[str, Reported], ...]:
-        """Return the parts of a message whose values are not those that came last for their channel."""
+        """Return the parts of a message whose values are not those that came last for their channel.
+
+        Of the others, the numbers stay: they leave no gap.
+        """
         last = dict(self._last.get(topic, {}))
         new = []
         for channel, part in parts:
-            value = part.value if isinstance(part, Reading) else None
-            if value is None or last.get(channel) != value:
+            if not isinstance(part, Reading) or last.get(channel) != part.value:
                 new.append((channel, part))
-                last[channel] = value
+                last[channel] = part.value if isinstance(part, Reading) else None
+            elif part.sequence is not None:
+                new.append((channel, part._replace(value=nan)))
         self._keep(topic, last)
         return tuple(new)
 

@@ -279,6 +279,15 @@ def test_a_known_gap_is_not_held_over():
     assert joiner.counters["lost"] == 1
 
 
+def test_a_message_without_a_value_leaves_no_gap_and_is_paid_once():
+    joiner = make_door(lateness=2.0)
+    told = (door(0.0, 1.0, 0), door(0.5, 0.0, 1), door(1.0, np.nan, 2), door(2.0, 1.0, 3), door(2.1, np.nan, 4))
+    assert [joiner.add(*reading, message=number) for number, reading in enumerate(told)] == [True] * 5
+    joiner.add(*door(2.5, 0.0, 5))
+    assert_array_equal(samples_of(joiner.flush())[:, 0], [1.0, 0.0, 0.0, 0.0, 1.0, 0.0])
+    assert (joiner.counters["lost"], joiner.n_pending) == (0, 0)
+
+
 def test_a_gap_that_is_filled_in_time_is_none():
     joiner = make_door(lateness=2.0)
     ticks = []

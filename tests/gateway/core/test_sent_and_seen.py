@@ -64,6 +64,23 @@ def test_decisions_are_those_of_a_node_that_thins_itself(policy, threshold):
     assert thinned.spent.nodes["n1"].messages == samples.shape[1]
 
 
+@pytest.mark.parametrize("repeats", ["new", "ignored"])
+def test_what_a_numbered_message_does_not_say_is_no_loss(repeats):
+    models = Models(channels_procedure("x@delta:0.5", "y@mean:4", threshold=0.5))
+    said = [{"at": tick, "temp": round(x), "h": y} for tick, (x, y) in enumerate(values(30).T.tolist())]
+    said[7:9] = [{"at": 7}, {"at": 8, "temp": 1, "h": "broken"}]
+    for tick in (5, 11, 12, 20):
+        said[tick]["temp"] = None
+    found = []
+    for name in ("seq", "other"):
+        core = core_of(models, home(repeats=repeats), reopen_after=2.0)
+        records = [raw("home/n1", orjson.dumps({**each, name: n}), float(n)) for n, each in enumerate(said)]
+        found.append(decisions(core, records))
+        assert (core.counters["lost"], core.spent.nodes["n1"].messages) == (0, 30)
+    assert found[0] == found[1]
+    assert len(found[0]) > 2
+
+
 def test_a_model_with_other_policies_is_followed_without_other_bindings():
     models = Models(
         channels_procedure("x@delta:0.5", "y", threshold=9.0),

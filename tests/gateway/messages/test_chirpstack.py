@@ -1,5 +1,7 @@
 """Uplinks of ChirpStack."""
 
+import math
+
 import orjson
 import pytest
 from payload_cases import ARRIVAL
@@ -34,7 +36,8 @@ def test_fields_of_an_uplink_are_channels():
         "chirpstack", fields={"climate.temperature": "temperature@delta:0.5", "lost": "x", "no": "y"}
     )
     parts = (("temperature@delta:0.5", Reading(AT, 21.5, 4)),)
-    assert codec.decode(orjson.dumps(UPLINK), ARRIVAL) == Several(parts, 11)
+    without = tuple((channel, Reading(AT, math.nan, 4)) for channel in ("x", "y"))
+    assert codec.decode(orjson.dumps(UPLINK), ARRIVAL) == Several(parts, 11, None, without)
 
 
 @pytest.mark.parametrize("left_out", ["time", "fCnt", "txInfo", "object"])

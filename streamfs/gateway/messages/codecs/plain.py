@@ -19,7 +19,7 @@ from streamfs.gateway.messages.codecs.checks import (
     zone,
 )
 from streamfs.gateway.messages.codecs.paths import Paths, checked_fields, load_json
-from streamfs.gateway.messages.codecs.reading import Reading, Reported, Series, Several, several
+from streamfs.gateway.messages.codecs.reading import Reading, Reported, Series, Several, several, without_value
 from streamfs.gateway.messages.codecs.words import Words
 from streamfs.gateway.messages.message import MAX_SAMPLES
 
@@ -87,7 +87,10 @@ class PlainCodec:
         """Return what a field reports, given all fields by path; raise a PayloadError if it is invalid."""
         if type(value) is list:
             return self._series(name, value, fields, arrival)
-        value = value if type(value) is float else self._as_number(name, value)
+        return self.single(value if type(value) is float else self._as_number(name, value), fields, arrival)
+
+    def single(self, value: float, fields: Mapping[str, Any], arrival: float) -> Reading:
+        """Return a value with the time and the number that stand beside it."""
         time = None
         for when in self._times:
             if when in fields:
@@ -142,7 +145,8 @@ class FieldsCodec:
         self._fields = checked_fields(fields)
         self._codec = PlainCodec(None, time, time_unit, sequence, max_samples, time_zone, words)
         times = ("t0", *_TIME) if time is None else _times(time)
-        self._paths = Paths(dict.fromkeys((*fields, *times, "dt", sequence or _SEQUENCE)))
+        self._sequence = sequence or _SEQUENCE
+        self._paths = Paths(dict.fromkeys((*fields, *times, "dt", self._sequence)))
 
     def decode(self, payload: bytes, arrival: float = 0.0, _content_type: str = "") -> Several:
         """Decode a payload; see `Codec`."""
@@ -159,7 +163,19 @@ class FieldsCodec:
                     parts.append((channel, self._codec.reported(path, value, found, arrival)))
                 except PayloadError as error:
                     refused.append(error)
-        return several(parts, refused)
+        return several(parts, refused, without=self._without(found, parts, arrival))
+
+    def _without(
+        self, found: Mapping[str, Any], parts: list[tuple[str, Reported]], arrival: float
+    ) -> tuple[tuple[str, Reading], ...]:
+        """Return the number of a message for channels of which it says nothing."""
+        if self._sequence not in found or len(parts) == len(self._fields):
+            return ()
+        try:
+            number = self._codec.single(nan, found, arrival)
+        except PayloadError:
+            return ()
+        return without_value(self._fields.values(), parts, number)
 
 
 def _times(paths: str | None) -> tuple[str, ...]:
