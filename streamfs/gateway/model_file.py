@@ -115,7 +115,7 @@ class ModelFile:
     def _refuse(self, error: Exception, followed: Procedure) -> None:
         self.counters["reload_failures"] += 1
         self.refused = str(error)
-        _log.error("the model file was rejected; model %s stays in use: %s", followed.digest, error)
+        _log.error("new model or settings were rejected; model %s stays in use: %s", followed.digest, error)
 
 
 def _last(state: State, error: Exception, *, trust: bool) -> Procedure | None:
@@ -134,7 +134,8 @@ def rehearse(procedure: Procedure, roster: Roster, bindings: Bindings | None = N
     period = roster.newest.procedure.period
     if procedure.period != period:
         raise ModelError(
-            f"the model has a period of {procedure.period:g} s, expected {period:g} s, that of the previous model"
+            f"the model has a period of {procedure.period:g} s, expected {period:g} s, that of the previous "
+            "model; one of another period needs a state of its own"
         )
     bindings = roster.bindings if bindings is None else bindings
     try:

@@ -158,7 +158,7 @@ class Gateway:
         self.lease: Lease | None = None
         self.recertifier: Recertifier | None = None
         self._state = state
-        self._counters = Counter(retained=0)
+        self._counters = Counter(retained=0, lost_sessions=0)
         self._models: dict[str, Procedure] = {procedure.digest: procedure}  # without a state
         effects = Effects()
         if state is None:
@@ -194,9 +194,9 @@ class Gateway:
         self._promise_warnings: list[str] = []
         self._device_warnings: list[str] = []
         self._shard_warnings: list[str] = []
-        is_new = state is None or state.log.end == 0  # then the start has all control messages published
+        self._continues = state is not None and state.log.end > 0  # else starting publishes all control messages
         self._take([start_record(procedure.digest, self._clock.now(), self._core.configuration)], 0)
-        if not is_new:
+        if self._continues:
             self._publish_control()
         self._n_first = self._cycle.n_publications
         self._statistics = self._new_statistics()
@@ -354,10 +354,8 @@ class Gateway:
             self._core.feedback.recorder, self._core.procedure
         ):
             self.request_reload()
-        if self._transport.session_lost and self._transport.counters["connections"] > 1:
-            self._publish_control()
-            if self._core.conduct.asks:  # what was on its way to devices is lost
-                self._take([anew_record(self._core.conduct.anew_topic, self._clock.now())], 0)
+        if self._transport.session_lost:
+            self._heed_lost_session()
         self._cycle.advance()
         self._ask_for_silence()
         if not self.ready.is_set() and self._has_begun():
@@ -368,6 +366,15 @@ class Gateway:
         if self._view is not None:
             self._view.advance(self._core, self)
         return bool(messages)
+
+    def _heed_lost_session(self) -> None:
+        """Count a session that the broker was to keep, and say again what it has forgotten in this run."""
+        is_reconnect = self._transport.counters["connections"] > 1
+        self._counters["lost_sessions"] += is_reconnect or self._continues
+        if is_reconnect:
+            self._publish_control()
+            if self._core.conduct.asks:  # what was on its way to devices is lost
+                self._take([anew_record(self._core.conduct.anew_topic, self._clock.now())], 0)
 
     def _receive(self, received: list[Message]) -> None:
         has_state, messages = self._core.conduct.has_state, self._foreign.drop(received)

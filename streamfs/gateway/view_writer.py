@@ -229,7 +229,9 @@ class ViewWriter:
         records["key"] = [key_of(name) for name in engine.names(rows)]
         for name in ("episode", "tick", "confidence"):
             records[name] = progress[name]
-        records["time"], records["values"], records["probabilities"] = time(), values, np.nan
+        records["time"], records["probabilities"] = time(), np.nan
+        with np.errstate(over="ignore"):  # features may be as large as readings
+            records["values"] = values
         if not procedure.classifier.uncalibrated().pickled:  # others would count what they fail at
             records["probabilities"] = procedure.classifier.probabilities(values)
         self._n_looks = _paced(self._n_looks, len(rows), thread_time() - began)

@@ -149,7 +149,7 @@ def test_a_restart_with_a_model_that_is_no_good_goes_on_with_the_one_before(
         gateway.start(*SLOW)
         gateway.await_ready()
         (warning,) = gateway.warnings()
-        assert warning.startswith("model file rejected: ")
+        assert warning.startswith("new model or settings rejected: ")
         assert why in warning
         assert gateway.metrics()["model_refused"] == 1
         assert f"model {procedure().digest} stays in use" in gateway.errors

@@ -55,9 +55,11 @@ def test_the_broker_is_killed_and_has_forgotten_what_it_took(tmp_path):
             )
             publisher.send(last)
             see_that_it_works(gateway, publisher, witness)
+        gateway.await_that(lambda: "session" in "".join(gateway.warnings()), "nothing is said of the session")
         gateway.stop()
     assert set(read_readings(gateway)).isdisjoint(lost)
     assert gateway.counters["lost"] == len(lost)
+    assert gateway.counters["lost_sessions"] == 1
     assert gateway.counters["lost_connections"] == gateway.counters["reconnects"] == 1
 
 

@@ -102,8 +102,8 @@ def test_what_happens_is_seen(core, tmp_path):
 def test_the_course_of_a_stream_is_seen(core, tmp_path):
     writer = ViewWriter(tmp_path)
     write(writer, core)
-    for tick in (4.0, 5.0):
-        core.take([message("n1", tick, 0.2), message("n1", tick, 7.0, channel="y")])
+    for tick, large in ((4.0, 1e60), (5.0, 7.0)):
+        core.take([message("n1", tick, 0.2), message("n1", tick, large, channel="y")])
         write(writer, core)
     (course,) = from_json(writer.course("n1"))
     assert course.classes == ("off", "on")

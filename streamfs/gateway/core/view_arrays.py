@@ -45,6 +45,8 @@ def stream_arrays(model: ModelStreams, joiner: Joiner) -> tuple[list[str], Copie
     progress, numbers = engine.progress(rows), model.numbers(rows)
     cells = (numbers * len(joiner.columns))[:, np.newaxis] + model.columns
     ticks = joiner.cells["tick"][cells]
+    with np.errstate(over="ignore"):  # readings may be as large as 1e100
+        values = joiner.cells["value"][cells].astype(np.float32)
     age = np.minimum(joiner.streams["next_tick"][numbers][:, np.newaxis] - 1 - ticks, LONGEST_AGE)
     return engine.names(rows), {
         "row": rows.astype(np.int32),
@@ -54,7 +56,7 @@ def stream_arrays(model: ModelStreams, joiner: Joiner) -> tuple[list[str], Copie
         "start": progress["start"].copy(),
         "confidence": progress["confidence"].astype(np.float32),
         "slots": model.slots(rows),
-        "value": joiner.cells["value"][cells].astype(np.float32),
+        "value": values,
         "age": np.where(ticks <= -FOREVER, UNKNOWN, np.maximum(age, 0)).astype(np.int32),
     }
 

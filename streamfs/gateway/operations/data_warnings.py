@@ -6,6 +6,7 @@ from math import inf
 from typing import NamedTuple
 
 from streamfs.gateway.core.unheard import Unheard
+from streamfs.gateway.operations.log_notes import NOTES
 
 _log = logging.getLogger(__name__)
 
@@ -21,6 +22,7 @@ RECENT = 600.0
 _TEXTS = {
     "refused": "messages of new streams are ignored: there are limits.streams, or too many were evicted this hour",
     "evicted": "streams were evicted for new ones: there are more nodes than limits.streams, or names are made up",
+    "lost_sessions": NOTES["lost_sessions"],
 }
 
 

@@ -11,6 +11,8 @@ NOTES = {
     "shifted": "clocks of nodes were set back; their streams go on, and /readyz names them",
     "overflow": "too many readings of a stream wait for their tick; new ones are dropped",
     "labels_unused": "labels name a class that the model does not have, or a stream that is not decided",
+    "lost_sessions": "the broker had forgotten the gateway's session: what came while it was away is "
+    "lost; raise session_expiry, or let the broker keep sessions on its disk",
     "lost": "sequence numbers are missing: messages were lost before the gateway",
 }
 """The warnings, by counter."""

@@ -70,6 +70,7 @@ HELP: Mapping[str, str] = {
     "loop_age_seconds": "Seconds since the loop's last iteration",
     "lost": "Readings missing by their sequence numbers",
     "lost_connections": "Lost connections to the broker",
+    "lost_sessions": "Connections for which the broker had forgotten the session that it was to keep",
     "malformed": "Messages whose payload could not be read",
     "malformed_properties": "Messages whose MQTT properties could not be read",
     "malformed_topics": "Messages whose topic could not be read",
