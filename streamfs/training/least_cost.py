@@ -16,7 +16,6 @@ from streamfs.costs.spending import Spending
 from streamfs.data.clock import clock_of
 from streamfs.data.feature_table import FeatureTable, episode_lengths, require_episodes, tabulate
 from streamfs.data.streams import Integers, StreamSet
-from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.guesses import guess_as_good
 from streamfs.procedure.kin import Kin
@@ -39,7 +38,7 @@ from streamfs.training.learners import (
     small_leaf_learner,
 )
 from streamfs.training.models import TrainingModel
-from streamfs.training.unlabelled import require_labels
+from streamfs.training.unlabelled import require_decided, require_labels
 from streamfs.training.waiting import worth_waiting
 
 MOST_SCOUTED = 500
@@ -203,8 +202,12 @@ class LeastCost:
         held_out = self._held_out(table, spending, points, limit, learn)
         followed = held_out.follow_repeatedly(range(len(table.features)), repetitions(len(streams)))
         clock = clock_of(table.features)
-        chosen = choose_confidence(followed, self.costs, limit, clock, self.confidence).first(followed.n_streams)
-        self._require_labels(chosen)
+
+        def at(confidence: float | None) -> Confident:
+            return choose_confidence(followed, self.costs, limit, clock, confidence).first(followed.n_streams)
+
+        chosen = at(self.confidence)
+        require_decided(chosen.columns, self.confidence, lambda lower: at(lower).columns)
         calibrated = classifier.calibrated(chosen.calibration)
         if self.confidence is not None:
             own = Trajectories.of(calibrated, table, limit).confidence
@@ -221,15 +224,6 @@ class LeastCost:
         guessed = None if guess is None else guess.share
         found = worth_waiting(fitted.followed, fitted.chosen.columns, self.costs, limit, guessed)
         return facts if found is None else {**facts, "waiting": found._asdict()}
-
-    def _require_labels(self, chosen: Confident) -> None:
-        """Raise a TrainingError if no held-out stream is given a label."""
-        if (chosen.columns < 0).all():
-            when = "before its end" if self.confidence is None else f"at confidence {self.confidence:g}"
-            raise TrainingError(
-                f"none of {len(chosen.columns)} held-out streams is given a label {when}: leave the confidence "
-                "out, and errors and delays choose it; lower it; or record more streams"
-            )
 
     def _held_out(
         self, table: FeatureTable, spending: Spending, points: Integers, limit: int, learn: Learn

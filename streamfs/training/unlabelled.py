@@ -1,15 +1,18 @@
 """Why a confidence gives no stream a label, and what to do about it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from feature_extractors.base import Array
-from streamfs.data.streams import Labels
+from streamfs.data.streams import Integers, Labels
 from streamfs.errors import TrainingError
 from streamfs.selection.folds import Fold
 from streamfs.training.query_sensitive import least_unanimous
+
+LOWER = (0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55)
+"""Lower confidences that are tried, where one is too high."""
 
 
 def unlabelled(what: str, confidence: float, said: Array, reason: str = "") -> TrainingError:
@@ -31,6 +34,25 @@ def require_labels(what: str, confidence: float, said: Array, *others: Array, re
     if not (said >= confidence).any():
         reached = min((said, *others), key=lambda each: float(np.nan_to_num(each).max()))
         raise unlabelled(what, confidence, reached, reason)
+
+
+def require_decided(columns: Integers, confidence: float | None, at: Callable[[float], Integers]) -> None:
+    """Raise a TrainingError if no held-out stream is decided, -1 in `columns`, at a confidence, if one is given.
+
+    It proposes a lower one, `at` which half of the streams are.
+    """
+    if (columns >= 0).any():
+        return
+    when, lower = "before its end", "lower it"
+    if confidence is not None:
+        when = f"at confidence {confidence:g}"
+        n_decided = ((level, int((at(level) >= 0).sum())) for level in LOWER if level < confidence)
+        found = next(((level, n) for level, n in n_decided if 2 * n >= len(columns)), None)
+        lower = lower if found is None else f"lower it to {found[0]:g}, at which {found[1]} are"
+    raise TrainingError(
+        f"none of {len(columns)} held-out streams is given a label {when}: leave the confidence out, and errors "
+        f"and delays choose it; {lower}; or record more streams"
+    )
 
 
 def leaf_reason(confidence: float, labels: Labels, folds: Sequence[Fold]) -> str:

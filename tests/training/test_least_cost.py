@@ -276,6 +276,8 @@ def test_a_confidence_that_nothing_reaches_is_refused():
     noise = white_noise(60, 2, 8, 0.0, 0)
     with pytest.raises(TrainingError, match=r"none of 60 held-out streams is given a label at confidence 0\.99"):
         train(noise, confidence=0.99)
+    with pytest.raises(TrainingError, match=r"; lower it to 0\.9, at which \d\d are; or record more streams"):
+        train(white_noise(60, 2, 8, 1.0, 0), confidence=0.99)
 
 
 @given(st.integers(1, 600), st.integers(8, 5000))
