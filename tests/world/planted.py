@@ -124,13 +124,13 @@ BUGS = (
     Bug(
         "a broker without its session learns nothing",
         "service.py",
-        "if self._transport.session_lost and",
-        "if False and",
+        "        if is_reconnect:\n",
+        "        if False:\n",
     ),
     Bug(
         "a run trusts that the broker has what earlier runs published",
         "service.py",
-        "        if not is_new:\n            self._publish_control()\n",
+        "        if self._continues:\n            self._publish_control()\n",
         "",
     ),
     Bug(
