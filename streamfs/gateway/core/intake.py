@@ -262,13 +262,16 @@ class Intake:
             self.heard[-1] = target.heard, factor
         is_fed, first, thins = False, target.node * len(self._joiner.channels), target.thins
         known, add = self._numbers[thins], self._readings.add
-        for name, part in (*parts, *decoded.without) if decoded.without else parts:
+        for name, part in parts:
             numbers = known.get(name)
             for number, how in self._resolved(name, thins) if numbers is None else numbers:
                 add(part, target.node, first + number, *message, how)
                 is_fed = True
             if name == BATTERY and isinstance(part, Reading):
                 self.batteries[target.node] = part.value
+        if decoded.number is not None:
+            for slot in range(first, first + len(self._joiner.channels)):
+                add(decoded.number, target.node, slot, *message)
         if not is_fed:
             self.counters["unbound"] += bool(parts) or not decoded.parts
             self._readings.add(None, target.node, NONE, *message)

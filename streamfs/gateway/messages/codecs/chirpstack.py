@@ -7,7 +7,7 @@ from typing import Any
 from streamfs.errors import PayloadError
 from streamfs.gateway.messages.codecs.checks import number, seconds_of_text, sequence_number, shown
 from streamfs.gateway.messages.codecs.paths import Paths, checked_fields, load_json
-from streamfs.gateway.messages.codecs.reading import Reading, Several, several, without_value
+from streamfs.gateway.messages.codecs.reading import Reading, Several, several
 from streamfs.gateway.messages.codecs.words import Words
 
 
@@ -27,7 +27,6 @@ class ChirpStackCodec:
     def __init__(self, fields: Mapping[str, str] | None = None, words: Words | None = None) -> None:
         self._as_number = number if words is None else words.number
         self._fields = None if fields is None else checked_fields(fields)
-        self._channels = () if self._fields is None else tuple(self._fields.values())
         self._paths = None if self._fields is None else Paths(self._fields)
         self._frame = Paths([self.time, self.counter, self.measured, self.spreading])
 
@@ -50,7 +49,8 @@ class ChirpStackCodec:
             except PayloadError as error:
                 refused.append(error)
         factor = _spreading_factor(self.spreading, frame.get(self.spreading))
-        return several(parts, refused, factor, without_value(self._channels, parts, Reading(time, nan, sequence)))
+        number = None if sequence is None else Reading(time, nan, sequence)
+        return several(parts, refused, factor, number)
 
     def _values(self, measured: dict[str, Any]) -> list[tuple[str, str, Any]]:
         """Return the path, channel and value of each wanted field."""

@@ -19,7 +19,7 @@ from streamfs.gateway.messages.codecs.checks import (
     zone,
 )
 from streamfs.gateway.messages.codecs.paths import Paths, checked_fields, load_json
-from streamfs.gateway.messages.codecs.reading import Reading, Reported, Series, Several, several, without_value
+from streamfs.gateway.messages.codecs.reading import Reading, Reported, Series, Several, several
 from streamfs.gateway.messages.codecs.words import Words
 from streamfs.gateway.messages.message import MAX_SAMPLES
 
@@ -163,19 +163,16 @@ class FieldsCodec:
                     parts.append((channel, self._codec.reported(path, value, found, arrival)))
                 except PayloadError as error:
                     refused.append(error)
-        return several(parts, refused, without=self._without(found, parts, arrival))
+        return several(parts, refused, number=self._number(found, len(parts), arrival))
 
-    def _without(
-        self, found: Mapping[str, Any], parts: list[tuple[str, Reported]], arrival: float
-    ) -> tuple[tuple[str, Reading], ...]:
-        """Return the number of a message for channels of which it says nothing."""
-        if self._sequence not in found or len(parts) == len(self._fields):
-            return ()
+    def _number(self, found: Mapping[str, Any], n_parts: int, arrival: float) -> Reading | None:
+        """Return the number of a message, if it has one and does not report on all channels."""
+        if self._sequence not in found or n_parts == len(self._fields):
+            return None
         try:
-            number = self._codec.single(nan, found, arrival)
+            return self._codec.single(nan, found, arrival)
         except PayloadError:
-            return ()
-        return without_value(self._fields.values(), parts, number)
+            return None
 
 
 def _times(paths: str | None) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The contents of decoded payloads."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -55,36 +55,23 @@ class Several(NamedTuple):
     parts: tuple[tuple[str, Reported], ...]
     spreading_factor: int | None = None  # of the LoRa frame, which determines its energy
     refused: PayloadError | None = None  # why others of its channels could not be read
-    without: tuple[tuple[str, Reading], ...] = ()  # its number, as NaN, for channels of which it says nothing
+    number: Reading | None = None  # NaN: its number, which is no gap in channels of which it says nothing
 
 
 def several(
     parts: Iterable[tuple[str, Reported]],
     refused: Sequence[PayloadError],
     spreading_factor: int | None = None,
-    without: tuple[tuple[str, Reading], ...] = (),
+    number: Reading | None = None,
 ) -> Several:
     """Return what could be read of a message; raise the first error if that is nothing."""
     if not refused:
-        return Several(tuple(parts), spreading_factor, None, without)
+        return Several(tuple(parts), spreading_factor, None, number)
     read = tuple(parts)
     if not read:
         raise refused[0]
     error = PayloadError("; ".join(map(str, refused)), refused[0].cause)
-    return Several(read, spreading_factor, error, without)
-
-
-def without_value(
-    channels: Collection[str], parts: Collection[tuple[str, Reported]], number: Reading
-) -> tuple[tuple[str, Reading], ...]:
-    """Return the number of a message, a reading that is NaN, for each of its channels of which it says nothing.
-
-    It was not lost, so it is no gap in what these channels report. A message may have no number.
-    """
-    if number.sequence is None or len(parts) == len(channels):
-        return ()
-    said = {channel for channel, _ in parts}
-    return tuple((channel, number) for channel in channels if channel not in said)
+    return Several(read, spreading_factor, error, number)
 
 
 class Codec(Protocol):

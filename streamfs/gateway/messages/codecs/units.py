@@ -130,7 +130,7 @@ class ConvertedCodec:
                 parts.append((channel, self._converted(channel, part, document)))
             except PayloadError as error:
                 refused.append(error)
-        return several(parts, refused, decoded.spreading_factor, decoded.without)
+        return several(parts, refused, decoded.spreading_factor, decoded.number)
 
     def _converted(self, channel: str, part: Reported, document: Any) -> Reported:
         conversion = self.conversions.get(channel)
