@@ -290,6 +290,8 @@ WRONG = {
     "--promise 0.9 -o m --classifier qsfs2": "--classifier qsfs2 cannot be tested",
     "--promise 0.9 -o m --confidence 0.9": "--confidence cannot be combined with --promise, which determines it",
     "--promise 0.9 -o m --features 2": "--n-features cannot be combined with --promise",
+    "--promise 0.9 -o m --error-cost 4": "--error-cost cannot be combined with --promise, which determines it",
+    "--explore f.csv --sending-cost 0.01": "--sending-cost cannot be combined with --explore",
     "--promise 1 -o m": "1.0 is not in the range 0<x<1",
     "--promise 0.9 -o m --risk 0": "0.0 is not in the range 0<x<1",
     "--promise 0.9 -o m --strategy best": "'best' is not one of",

@@ -73,7 +73,7 @@ OF_PROMISE = {"completeness", "per_class", "max_cost", "strategy", "resume"}
 OF_EITHER = {"risk", "as_offered", "seconds", "png"}
 """Options that need --promise or --explore."""
 
-FOUND = {"confidence", "n_features"}
+FOUND = {"confidence", "n_features", "error_cost", "delay_cost", "sending_cost"}
 """Options that --promise and --explore determine themselves."""
 
 OTHERS = {"river", "sklearn"}
