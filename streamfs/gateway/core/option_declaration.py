@@ -58,7 +58,8 @@ class Option:
         if self.least <= value <= most and value > self.above:
             return ""
         low = f"more than {self.above:g}" if self.least < self.above else f"at least {self.least:g}"
-        high = "" if is_whole and self.most is None else f" and at most {most if is_whole else f'{most:g}'}"
+        is_open = is_whole and self.most is None and value <= most
+        high = "" if is_open else f" and at most {most if is_whole else f'{most:g}'}"
         return f"is {shown(value)}, expected {'' if is_whole else 'a number, '}{low}{high}"
 
     def _fault_of_texts(self, key: str, value: str | tuple[str, ...]) -> str:

@@ -27,7 +27,7 @@ def check_name(what: str, name: str, unfit: str = NOT_IN_TOPICS) -> None:
 def check_topic(what: str, topic: str) -> None:
     """Raise a ValueError that names it if a text cannot be the first levels of topics to publish to."""
     if not all(topic.split("/")) or any(character in topic for character in "+#\0") or topic.startswith("$"):
-        raise ValueError(f"{what} is {topic!r}, expected a topic without + and #")
+        raise ValueError(f"{what} is {topic!r}, expected a topic without + and #, empty levels and a leading $")
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ class Template:
         for level in self.text.split("/"):
             rest = _PLACE.sub("", level)
             if not level or any(character in rest for character in "{}+#\0"):
-                raise ValueError(f"topic is {self.text!r}, whose level {level!r} is not valid in a topic")
+                fault = f"topic is {self.text!r}, whose level {level!r} is not valid in a topic"
+                raise ValueError(f"{fault}, expected text, +, {_NODE}, {_NODES} or {_CHANNEL}")
             if len(_PLACE.findall(level)) > 1 or any(whole in level != whole for whole in ("+", _NODES)):
                 raise ValueError(f"topic is {self.text!r}, whose level {level!r} has more than one placeholder")
 

@@ -167,7 +167,9 @@ def read_settings(path: str | PathLike[str]) -> Settings:
     try:
         text = file.read_text(encoding="utf-8-sig")
         values = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{file} cannot be read: {error}; save it as UTF-8") from error
+    except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error}") from error
     except (ValueError, RecursionError) as error:
         raise SettingsError(_with_line(file, error)) from error

@@ -62,6 +62,11 @@ class Section:
 
     def sections(self, key: str) -> list["Section"]:
         """Return the tables of an array."""
+        if isinstance(self._values.get(key), dict):
+            name = ".".join(str(part) for part in (*self._place, key))
+            self._known.add(key)
+            self.note(key, f"is a table, expected one of several: write [[{name}]]")
+            return []
         values = self._get(key, list) or ()
         return [Section(value, (*self._place, key, n), self._problems) for n, value in enumerate(values)]
 

@@ -7,7 +7,6 @@ import pytest
 from settings_texts import ALL, LEAST
 
 from streamfs.errors import DataError, PayloadError, SettingsError
-from streamfs.gateway.messages.codecs import Several
 from streamfs.gateway.settings.moved_zones import Moved
 from streamfs.gateway.settings.streams import Streams
 
@@ -22,7 +21,7 @@ def test_pairs_from_all_places_are_streams(read, tmp_path):
     node, channel, codec, *_ = bindings.route("zigbee2mqtt/n6")
     assert (node, channel) == ("n6", None)
     payload = b'{"illuminance": 500, "last_seen": "1970-01-01T00:00:01Z", "n": 4}'
-    assert codec.decode(payload, 0.0) == Several((("light@flag:300", (1.0, 500.0, 4)),))
+    assert codec.decode(payload, 0.0).parts == (("light@flag:300", (1.0, 500.0, 4)),)
     line = 1 + ALL[: ALL.rindex("[[source]]")].count("\n")
     (unread,) = settings.unread_sources(bindings)
     assert f"line {line}: source has acceleration@every:2, which the model does not read" in unread
