@@ -128,6 +128,10 @@ class Curve:
         """Share of the labelled streams whose label is right."""
         return self.n_right / self.n_labelled
 
+    def mean_cost(self, *, per_label: bool) -> Array:
+        """Return the mean cost of a stream, or of a labelled one, at each threshold."""
+        return self.cost / (self.n_labelled if per_label else self.n_streams)
+
     def doubted(self, errors: float | Array) -> tuple[Array, Array]:
         """Return completeness and accuracy reduced by a number of standard errors, within 0 and 1.
 

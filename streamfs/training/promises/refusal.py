@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -72,24 +73,34 @@ def refusal(
     held_out: Curve,
     classes: Sequence[str] = (),
     gain: float = 0.0,
+    max_cost: float = inf,
 ) -> PromiseError:
     """Return an error that says how close a classifier is to a promise, and what failed.
 
     `n_streams` counts all streams, `held_out` is the curve of the training streams, `classes` are named, and
-    `gain` is by how much accuracy has grown with the second half of the training streams.
+    `gain` is by how much accuracy has grown with the second half of the training streams. Thresholds that cost
+    more than `max_cost` are not advised.
     """
     if not len(curve):
         return PromiseError(
             f"{_asked(promise)} cannot be promised: no stream of the test is labelled", None, [], None
         )
-    best, test = curve.point(_nearest(curve, promise)), curve.n_streams
-    everything = curve.with_others(held_out)
+    costs, test = curve.mean_cost(per_label=promise.completeness is None), curve.n_streams
+    affordable = curve.take(np.flatnonzero(costs <= max_cost))
+    if not len(affordable):
+        message = (
+            f"{_asked(promise)} cannot be promised: the best model that was found costs {costs.min():.4g} a "
+            f"{_paid_for(promise)} or more on the streams of the test, expected at most {max_cost:g}: allow more"
+        )
+        return PromiseError(message, curve.point(int(costs.argmin())), _rows(curve), None, failed="cost")
+    best = affordable.point(_nearest(affordable, promise))
+    everything = affordable.with_others(held_out)
     there = everything.take(np.array([_nearest(everything, promise)]))
     needed, least, most = (
         _streams_needed(there, promise, errors, test, n_streams, gain) for errors in (0.0, -1.0, 1.0)
     )
     failed, why = _failure(curve, promise, walk(held_out, promise, test).thresholds, classes)
-    supported = _supported(held_out, promise, test)
+    supported = _supported(held_out, promise, test, max_cost)
     labels = f"labels {best.completeness:.3f} of {test} streams of the test, {best.accuracy:.3f} of them rightly"
     message = (
         f"{_asked(promise)} cannot be promised: the best threshold, {best.threshold:.3g}, {labels}; {why}; "
@@ -164,24 +175,28 @@ def _by_class(curve: Curve, promise: Promise, thresholds: Array, classes: Sequen
     return f", of the {'labels' if promise.per_class == 'labelled' else 'streams'} of each class {listed}"
 
 
-def _supported(held_out: Curve, promise: Promise, n_streams: int) -> float | None:
+def _supported(held_out: Curve, promise: Promise, n_streams: int, max_cost: float = inf) -> float | None:
     """Return the highest accuracy, the promised one or whole hundredths, whose test would probably pass."""
     hundredths = np.arange(np.ceil(100 * promise.accuracy) - 1, 49, -1) / 100
     accuracies: list[float] = [promise.accuracy, *hundredths.tolist()]
     for accuracy in accuracies:
-        if evaluate_subset(held_out, replace(promise, accuracy=accuracy), n_streams).chance >= PROBABLE:
+        lower = replace(promise, accuracy=accuracy)
+        if evaluate_subset(held_out, lower, n_streams, max_cost=max_cost).chance >= PROBABLE:
             return accuracy
     return None
 
 
 def too_dear(curve: Curve, certificate: Certificate, max_cost: float) -> PromiseError:
     """Return an error that says what a promise would cost, which is more than may be paid."""
-    what = "label" if certificate.promise.completeness is None else "stream"
     message = (
-        f"{_asked(certificate.promise)} costs {certificate.cost:.4g} a {what} on the streams of the test, "
-        f"expected at most {max_cost:g}: allow more, or promise less"
+        f"{_asked(certificate.promise)} costs {certificate.cost:.4g} a {_paid_for(certificate.promise)} on the "
+        f"streams of the test, expected at most {max_cost:g}: allow more, or promise less"
     )
     return PromiseError(message, certificate.point, _rows(curve), None, failed="cost")
+
+
+def _paid_for(promise: Promise) -> str:
+    return "label" if promise.completeness is None else "stream"
 
 
 def _asked(promise: Promise) -> str:

@@ -254,7 +254,8 @@ class PromiseTrainer:
         certificate = certify(curve, promise, walk(model.held_out, promise, curve.n_streams).thresholds)
         if certificate is None:
             classes, gain = np.unique(self.split.train.labels).tolist(), self.gain(model, promise)
-            raise refusal(curve, promise, len(self.split.train) + curve.n_streams, model.held_out, classes, gain)
+            n_streams = len(self.split.train) + curve.n_streams
+            raise refusal(curve, promise, n_streams, model.held_out, classes, gain, self.max_cost)
         if certificate.cost > self.max_cost:
             raise too_dear(curve, certificate, self.max_cost)
         return certificate

@@ -46,15 +46,23 @@ class TrainTestSplit(NamedTuple):
         return cls(streams.take(train), streams.take(test), left, n_copies, tested_groups)
 
     def require_enough(self, promise: Promise) -> None:
-        """Refuse a test that could not be passed even if every label were right."""
-        n, fewest = len(self.test), promise.fewest_streams
-        if n < fewest:
-            n_all = len(self.train) + n
-            needed = ceil(fewest * max(N_PARTS / N_TEST_PARTS, n_all / n))
-            raise DataError(
-                f"of {n_all} streams {n} are left for the test, expected at least {fewest}: fewer cannot pass it "
-                f"even if all their labels are right; record {needed - n_all} more"
-            )
+        """Refuse a test that could not be passed even if every label were right, of each class if so promised."""
+        labels = np.concatenate([self.train.labels, self.test.labels])
+        _require_testable("streams", len(labels), len(self.test), promise.fewest_streams)
+        if promise.per_class == "found":
+            for label in np.unique(labels).tolist():
+                n_all, n = (int((each == label).sum()) for each in (labels, self.test.labels))
+                _require_testable(f"streams of class {label!r}", n_all, n, promise.fewest_labelled)
+
+
+def _require_testable(what: str, n_all: int, n: int, fewest: int) -> None:
+    """Refuse fewer streams in a test than can pass it; of all as many must be recorded as leave enough for it."""
+    if n < fewest:
+        needed = ceil(fewest * max(N_PARTS / N_TEST_PARTS, n_all / max(n, 1)))
+        raise DataError(
+            f"of {n_all} {what} {n} are left for the test, expected at least {fewest}: fewer cannot pass it "
+            f"even if all their labels are right; record {needed - n_all} more"
+        )
 
 
 def _require_units(labels: Labels, sites: npt.NDArray[Any] | None) -> None:

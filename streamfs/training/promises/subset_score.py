@@ -46,8 +46,8 @@ class SubsetScore:
 
     `chance` is the probability that a threshold is certified. `cost` is the mean cost of a stream that is then
     expected, or of a labelled one if no completeness is promised; infinite without a chance. `shortfall` is how
-    far the best threshold falls short of the promise, infinite where no episode can begin, and `start` the tick
-    before which nothing is decided.
+    far the best threshold falls short of the promise, in the worst class if it is promised of each; it is infinite
+    where no episode can begin. `start` is the tick before which nothing is decided.
     """
 
     subset: Subset
@@ -103,12 +103,12 @@ def evaluate_subset(
     if not len(curve):
         return SubsetScore(subset, 0.0, inf, 1.0)
     tested, shortfall = walk(curve, promise, n_streams), promise.accuracy - curve.accuracy
-    divisor = tested.n_labelled
     if promise.completeness is not None:
         shortfall = np.maximum(shortfall, promise.completeness - curve.completeness)
-        divisor = np.full(len(tested), curve.n_streams)
+    if promise.per_class is not None:
+        shortfall = np.maximum(shortfall, promise.accuracy - promise.least_share(curve.by_class))
     ended = _chances_of_the_last(tested, promise, n_streams, doubt + SPREAD).mean(axis=0)
-    costs = tested.cost / divisor
+    costs = tested.mean_cost(per_label=promise.completeness is None)
     ended = np.where(costs <= max_cost, ended, 0.0)
     chance = float(ended.sum())
     cost = float(ended @ costs) / chance if chance else inf

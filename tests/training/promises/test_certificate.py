@@ -257,6 +257,14 @@ class TestRefusal:
         error = refusal(curve, Promise(0.7, 0.85), 125, curve)
         assert (error.best.completeness, error.best.accuracy) == (1.0, 0.68)
 
+    def test_what_costs_more_than_may_be_paid_is_not_advised(self):
+        curve = of(100, [60, 100], [60, 80])  # a stream costs 1 and 2, of the first a label 5/3
+        error = refusal(curve, Promise(0.9, 0.85), 250, curve, max_cost=1.5)
+        assert (error.best.cost, error.streams_needed, error.supported) == (1.0, None, None)
+        error = refusal(curve, Promise(0.95), 250, curve, max_cost=0.5)
+        assert (error.failed, error.best.completeness) == ("cost", 0.6)
+        assert "costs 1.667 a label or more on the streams of the test, expected at most 0.5: allow" in str(error)
+
     def test_there_is_no_best_if_nothing_is_labelled(self):
         error = refusal(of(50, [], []), Promise(0.9), 125, of(50, [10], [10]))
         assert (error.best, error.curve, error.streams_needed) == (None, [], None)

@@ -141,6 +141,15 @@ class TestRequireEnough:
         ):
             parts.require_enough(Promise(0.9))
 
+    def test_a_class_of_which_too_few_are_tested_is_named_with_what_is_to_be_recorded(self):
+        parts = TrainTestSplit.of(some_streams(["a"] * 100 + ["b"] * 25), None, 0)
+        parts.require_enough(Promise(0.8, per_class="labelled"))
+        few = r"^of 25 streams of class 'b' 10 are left .* at least 14: .* record 10 more$"
+        with pytest.raises(DataError, match=few):
+            parts.require_enough(Promise(0.8, per_class="found"))
+        more = TrainTestSplit.of(some_streams(["a"] * 100 + ["b"] * 35), None, 0)
+        more.require_enough(Promise(0.8, per_class="found"))
+
     def test_more_are_needed_if_groups_leave_less_than_two_fifths_for_the_test(self):
         streams = some_streams(["a", "b"] * 30)
         parts = TrainTestSplit(streams.take(np.arange(45)), streams.take(np.arange(45, 60)), np.arange(45) // 5)

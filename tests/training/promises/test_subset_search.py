@@ -22,7 +22,7 @@ from streamfs.training.learners import forest_learner, rows_in_turns, tree_learn
 from streamfs.training.promises import Promise, subset_scorer
 from streamfs.training.promises.certificate import walk
 from streamfs.training.promises.channel_groups import FEW
-from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.curve import ByClass, Curve
 from streamfs.training.promises.finalists import finalists
 from streamfs.training.promises.held_out import HeldOut, curve_of
 from streamfs.training.promises.quantity_moves import QuantityMoves
@@ -147,6 +147,11 @@ class TestEvaluateSubset:
         bounded = evaluate_starts({1: at_once, 4: late}, PROMISE, N, max_cost=8.0)
         assert bounded == evaluate_subset(at_once, PROMISE, N)
         assert evaluate_subset(late, PROMISE, N, max_cost=8.0).chance == 0.0
+
+    def test_without_a_chance_the_worst_class_says_how_far_it_is(self):
+        of_class = ByClass(np.array([[N, 0]]), np.array([[N // 2, 0]]), np.array([N // 2, N // 2]))
+        alike = replace(curve(1.0, N // 2), by_class=of_class)
+        assert evaluate_subset(alike, Promise(0.8, per_class="found"), N).shortfall == pytest.approx(0.8)
 
     def test_a_looser_threshold_counts_the_more_the_likelier_it_passes(self):
         counts = np.array([N - 1, N])
