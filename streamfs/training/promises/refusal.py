@@ -18,7 +18,7 @@ PROBABLE = 0.8
 """Probability with which the test passes with the number of streams that are said to be needed."""
 
 MOST_STREAMS = 1_000_000
-"""Number of streams above which no number is said to be enough."""
+"""Number of streams in all above which no number is said to be enough."""
 
 
 class PromiseError(TrainingError):
@@ -220,7 +220,7 @@ def _streams_needed(
     """
     n = n_test
     completeness, accuracy = there.doubted(errors)
-    while n <= MOST_STREAMS:
+    while n * n_streams <= MOST_STREAMS * n_test:
         grown = np.minimum(1.0, accuracy + gain * (1.0 - n_test / n))
         passes = promise.accuracy_chances(completeness, grown, n)
         if promise.per_class is not None:
