@@ -24,8 +24,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's backgro
 gc.disable()  # until all tests are collected: what is imported stays, and would be looked through again and again
 gc.set_threshold(20_000)  # numba makes much, and little garbage
 
-collect_ignore = ["house/mutants.py", "fuzz/fuzz.py", "conftest.py"]
-"""Commands that need what `make mutants` and `make fuzz` install; and this file, as others have its name."""
+collect_ignore = ["house/mutants.py", "fuzz/fuzz.py"]
+"""Commands that need what `make mutants` and `make fuzz` install."""
 
 settings.register_profile("default", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=10)

@@ -135,8 +135,8 @@ def _held_out(held_out: HeldOutFacts, unit: str | None) -> Iterable[str]:
     if "waiting" in held_out:
         waiting = held_out["waiting"]
         yield (
-            f"At tick {waiting['tick']}, {percent(waiting['right'])} of all would be labelled rightly. Errors "
-            f"were not dear enough to wait for it; they are if one costs {number(waiting['error_cost'])}."
+            f"At tick {waiting['tick']}, {percent(waiting['right'])} of all would be labelled rightly, which is "
+            f"worth the wait where an error costs {number(waiting['error_cost'])}."
         )
     yield table(
         ("class", "streams", "labelled", "rightly"),

@@ -18,7 +18,8 @@ class Guess(NamedTuple):
 def guess_as_good(held_out: Mapping[str, Any]) -> Guess | None:
     """Return the guess that was right of held-out streams about as often, or None if labels tell more.
 
-    About as often is within a standard error of what luck makes of guesses, or what is stated.
+    About as often is within a standard error of what luck makes of guesses, or two if no more is stated than of
+    guesses.
 
     Parameters
     ----------
@@ -37,5 +38,5 @@ def guess_as_good(held_out: Mapping[str, Any]) -> Guess | None:
     commonest = max(streams_of, key=streams_of.__getitem__)
     share = streams_of[commonest] / held_out["streams"]
     luck = sqrt(share * (1.0 - share) * labelled)
-    is_guess = held_out["right"] <= share * labelled + luck or held_out["stated"] <= share + STATED
-    return Guess(commonest, share) if is_guess else None
+    errors = 2.0 if held_out["stated"] <= share + STATED else 1.0
+    return Guess(commonest, share) if held_out["right"] <= share * labelled + errors * luck else None

@@ -64,7 +64,8 @@ def choose_confidence(
     stream's help, whose share of right ones is fair, and at those of the threshold that was chosen, whose ticks
     are those to come. Without a given threshold, streams are decided at the ticks of what was followed alone, at
     the time limit in any case. A given one stays what it is, so that other streams reach it after a correction:
-    the largest is taken after which as many are right as is stated.
+    the largest shift is taken after which as many are right as is stated, and where they are more, as confidence
+    jumps, it is stretched beyond the given one.
     """
     choose = partial(_Rule.chosen, costs=costs, time_limit=time_limit, clock=clock, confidence=confidence)
     if confidence is None and is_for_all(followed.ticks, followed.n_streams):
@@ -117,7 +118,8 @@ class _Answers:
     def kept(self) -> Confident:
         """Return confidence after the largest shift with which no more is stated than is right.
 
-        Where it jumps beyond the given one, as much is then stated as is right: the same streams are decided.
+        Where it jumps beyond the given one, as much is then stated as is right, up to `MOST_STRETCHED` times the
+        log-odds: the same streams are decided, up to rounding.
         """
         shifted = [Calibration(1.0, shift) for shift in SHIFTS.tolist()]
         tried = map(self.then, shifted)
@@ -141,7 +143,8 @@ class _Answers:
         if (columns < 0).all():
             return True
         believed, decided, weights = self.believed(columns)
-        return bool(np.average(said[decided], weights=weights) <= believed)
+        stated = np.maximum(said[decided], self.rule.floor)
+        return bool(np.average(stated, weights=weights) <= believed)
 
     def stretch(self) -> Calibration:
         """Return the stretch of log-odds beyond the given confidence after which as much is stated as is right."""
@@ -149,7 +152,8 @@ class _Answers:
         if (columns < 0).all():
             return Calibration(1.0, 0.0)
         believed, decided, weights = self.believed(columns)
-        return stretch(said[decided], believed, max(float(self.rule.levels[0]), self.rule.floor), weights)
+        floor = self.rule.floor
+        return stretch(said[decided], believed, floor, max(float(self.rule.levels[0]), floor), weights)
 
     @cached_property
     def served(self) -> tuple[Integers, Array]:

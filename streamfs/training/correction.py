@@ -36,10 +36,13 @@ def correction(
     return _matching(believed, at, (low, 40.0), logits, floor, weights)
 
 
-def stretch(said: Array, believed: float, threshold: float, weights: Array | None = None) -> Calibration:
-    """Return the calibration after which the mean confidence is what is believed, the threshold staying in place.
+def stretch(
+    said: Array, believed: float, floor: float, threshold: float, weights: Array | None = None
+) -> Calibration:
+    """Return the calibration after which the mean confidence is what is believed, no confidence below the floor.
 
-    The logits are stretched around that of the threshold, up to `MOST_STRETCHED` times, and never drawn together.
+    The logits are stretched around that of the threshold, which stays in place: up to `MOST_STRETCHED` times, and
+    never drawn together.
     """
     pinned = float(_logits([threshold])[0])
 
@@ -47,7 +50,7 @@ def stretch(said: Array, believed: float, threshold: float, weights: Array | Non
         slope = float(np.exp(place))
         return Calibration(slope, (1.0 - slope) * pinned)
 
-    return _matching(believed, at, (0.0, np.log(MOST_STRETCHED)), _logits(said), 0.0, weights)
+    return _matching(believed, at, (0.0, np.log(MOST_STRETCHED)), _logits(said), floor, weights)
 
 
 def _matching(

@@ -35,7 +35,7 @@ def worth_waiting(
 
     `columns` are those in which streams are decided now, -1 for never; if labels are guesses, a share `guessed` of
     them is right. What is returned is more than an error costs now. There is None if no tick is surely and notably
-    better. Thresholds need not wait for all streams; so it may pay sooner.
+    better, and costs more apart from errors. Thresholds need not wait for all streams; so it may pay sooner.
     """
     wrong = OF_ERRORS.at_each(followed, time_limit)
     right = 1.0 - wrong.mean(axis=0)
@@ -43,8 +43,9 @@ def worth_waiting(
     wrong_now = OF_ERRORS.of(followed, columns, time_limit)
     rest_now = costs.of(followed, columns, time_limit).mean() - costs.error * wrong_now.mean()
     fewer = (wrong_now[:, np.newaxis] if guessed is None else 1.0 - guessed) - wrong
-    gains, errors = fewer.mean(axis=0), fewer.std(axis=0) / np.sqrt(len(columns))
-    better = np.flatnonzero((gains > SURELY * errors) & (gains >= NOTABLE))
+    gains, n = fewer.mean(axis=0), len(columns)
+    errors = np.sqrt((fewer.var(axis=0) + 2.0 / n) / n)  # as if one stream more had differed either way
+    better = np.flatnonzero((gains > SURELY * errors) & (gains >= NOTABLE) & (rest > rest_now))
     if not len(better):
         return None
     even = (rest[better] - rest_now) / gains[better]

@@ -47,9 +47,10 @@ def test_labels_no_better_than_guesses_are_warned_of_with_what_to_do(waiting, ad
     assert "waiting" not in held_out_text(held_out, "messages")
 
 
-def test_what_is_stated_no_higher_than_guesses_is_a_guess_whatever_luck_made_of_it():
+def test_what_is_stated_no_higher_than_guesses_is_a_guess_within_two_standard_errors():
     (warning,) = held_out_warnings(facts(26, 0.5), None)
     assert "always guessing calm is about as good" in warning
+    assert held_out_warnings(facts(28, 0.5), None) == []
 
 
 def test_what_waiting_would_give_is_said_of_labels_that_are_better_than_guesses():

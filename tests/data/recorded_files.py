@@ -1,4 +1,4 @@
-"""Files that are read as recordings."""
+"""Texts of recordings."""
 
 NAN = float("nan")
 WIDE = "stream,time,label,x\na,0,calm,1\na,1,calm,2\nb,0,busy,3\nb,1,busy,4\n"

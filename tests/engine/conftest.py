@@ -1,4 +1,4 @@
-"""Engines and what they are given."""
+"""A procedure for engines."""
 
 import pytest
 from helpers.procedures import labelled_streams

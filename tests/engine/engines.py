@@ -1,4 +1,4 @@
-"""Engines and what they are given."""
+"""Random samples, and what an engine holds of them."""
 
 import numpy as np
 

@@ -27,7 +27,7 @@ from streamfs.procedure.promise_monitor import KEPT
 from streamfs.training import least_cost
 from streamfs.training.channel_choice import TOLERANCE, ChoiceCost, mean_delay
 from streamfs.training.confidence import FALLS, LEVELS, _Rule, choose_confidence
-from streamfs.training.correction import correction, stretch
+from streamfs.training.correction import MOST_STRETCHED, correction, stretch
 from streamfs.training.cost_aware import _many_features
 from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.decision_points import decision_points
@@ -387,15 +387,18 @@ def test_a_correction_states_what_is_believed_and_keeps_decisions(n_classes, see
         assert_array_equal(stated >= found.of(lowest), said >= lowest)
 
 
-@given(st.integers(0, 1000), st.floats(0.1, 0.9), st.floats(0.0, 1.0))
-def test_a_stretch_states_what_is_believed_and_keeps_the_threshold(seed, threshold, share):
-    said = np.random.default_rng(seed).uniform(threshold + 0.01, 0.99, 50)
-    believed = said.mean() + (0.995 - said.mean()) * share
-    found = stretch(said, believed, threshold)
-    assert found.slope >= 1.0
-    assert found.of(said).mean() == pytest.approx(believed, abs=0.01)
+@given(st.integers(0, 1000), st.floats(0.0, 0.95), st.floats(0.1, 0.5), st.floats(0.0, 1.0))
+def test_a_stretch_states_no_more_than_is_believed_and_keeps_the_threshold(seed, given, floor, share):
+    threshold = max(given, floor)
+    said = np.random.default_rng(seed).uniform(threshold if given > floor else 0.05, 0.99, 50)
+    stated = np.maximum(said, floor).mean()
+    believed = stated + (0.995 - stated) * share
+    found = stretch(said, believed, floor, threshold)
+    after = np.maximum(found.of(said), floor)
+    assert after.mean() == pytest.approx(believed, abs=0.01) or found.slope == pytest.approx(MOST_STRETCHED)
+    assert after.mean() < believed + 0.01
     assert found.of(threshold) == pytest.approx(threshold)
-    assert stretch(said, threshold, threshold).of(said) == pytest.approx(said)
+    assert stretch(said, threshold - 0.1, floor, threshold).of(said) == pytest.approx(said)
 
 
 @settings(max_examples=10)

@@ -26,10 +26,15 @@ def test_an_error_costs_at_least_what_waiting_costs_more(error):
     assert (found.tick, found.right) == (10, pytest.approx(0.9))
 
 
-def test_who_is_advised_pays_more_than_now():
+def test_nobody_is_advised_to_wait_for_a_tick_that_has_passed():
     at_the_end = np.ones(40, dtype=np.int64)
-    found = worth_waiting(followed(36), at_the_end, DecisionCosts(2.0, 1.0), 10, guessed=0.5)
-    assert found.error_cost == MARGIN * 2.0
+    assert worth_waiting(followed(36), at_the_end, DecisionCosts(2.0, 1.0), 10, guessed=0.5) is None
+
+
+def test_who_is_advised_pays_more_than_now():
+    at_once = np.zeros(40, dtype=np.int64)
+    found = worth_waiting(followed(36), at_once, DecisionCosts(9.0, 1.0), 10, guessed=0.5)
+    assert found.error_cost == MARGIN * 9.0
 
 
 def test_what_luck_explains_is_not_worth_waiting_for():
@@ -39,7 +44,7 @@ def test_what_luck_explains_is_not_worth_waiting_for():
 
 
 @pytest.mark.parametrize(
-    ("now", "later", "is_worth"), [(36, 40, True), (38, 40, False), (24, 30, True), (24, 27, False)]
+    ("now", "later", "is_worth"), [(34, 40, True), (36, 40, False), (24, 32, True), (24, 27, False)]
 )
 def test_labels_better_than_guesses_are_compared_stream_by_stream(now, later, is_worth):
     paths = followed(later)

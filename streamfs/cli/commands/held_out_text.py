@@ -31,7 +31,7 @@ def _of_waiting(facts: Mapping[str, Any]) -> str:
         return ""
     return (
         f"\nwaiting     {waiting['right']:.3f} would be right at tick {waiting['tick']}; "
-        f"if that is worth the wait, try --error-cost {waiting['error_cost']:.2g}"
+        f"if that is worth the wait, try --error-cost {waiting['error_cost']:.3g}"
     )
 
 
@@ -46,7 +46,7 @@ def _of_guesses(facts: Mapping[str, Any], guess: Guess) -> str:
     if waiting is None:
         return f"{said}: record more streams, or offer other features"
     return (
-        f"{said}: at these costs it does not pay to wait; try --error-cost {waiting['error_cost']:.2g}, as "
+        f"{said}: at these costs it does not pay to wait; try --error-cost {waiting['error_cost']:.3g}, as "
         f"{waiting['right']:.3f} are right at tick {waiting['tick']}, or --promise with the accuracy that you need"
     )
 

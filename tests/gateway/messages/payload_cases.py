@@ -14,6 +14,7 @@ def same(one, other):
             [channel for channel, _ in one.parts] == [channel for channel, _ in other.parts]
             and all(same(mine, theirs) for (_, mine), (_, theirs) in zip(one.parts, other.parts, strict=True))
             and one.spreading_factor == other.spreading_factor
+            and repr(one.number) == repr(other.number)
         )
     if isinstance(one, TimedSeries | Series) and isinstance(other, TimedSeries | Series):
         columns = zip(one.arrays(), other.arrays(), strict=True)

@@ -22,9 +22,6 @@ ROOT = Path(__file__).parents[3]
 LARGE = 50_000  # defaults below may be written elsewhere for other reasons
 
 
-# What is read
-
-
 def test_what_a_file_leaves_out_has_a_default(read, tmp_path):
     settings = read(LEAST)
     assert (settings.name, settings.prefix, settings.profile) == ("gateway", "streamfs", "transmissions")
@@ -126,9 +123,6 @@ def test_a_password_is_read_when_it_is_used_and_never_shown(read, tmp_path, monk
     assert "geheim" not in repr(read(LEAST.replace("localhost", "me:geheim@localhost")))
     monkeypatch.setenv("SECRET", "geheim")
     assert read(LEAST + 'user = "me"\npassword_env = "SECRET"\n').broker.address().password == "geheim"  # noqa: S105
-
-
-# What is wrong
 
 
 WRONG = {
@@ -270,9 +264,6 @@ def test_a_file_that_is_no_toml_is_refused_by_line(tmp_path, text, message):
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(SettingsError, match=r"gateway\.toml cannot be read"):
         read_settings(tmp_path / "gateway.toml")
-
-
-# The examples of the documentation
 
 
 SECTIONS = {"broker": Broker, "time": Time, "limits": Limits, "commit": Commits, "http": Http, "log": Logging}

@@ -1,4 +1,4 @@
-"""A broker, and connections to it."""
+"""A broker of a test's own."""
 
 import pytest
 from helpers.broker import Broker

@@ -20,12 +20,6 @@ def at(running):
     return replace(parse_url(running.url), protocol="3.1.1")
 
 
-@pytest.fixture
-def broker(broker):  # noqa: ARG001 - the session's broker skips where there is no mosquitto
-    with Broker() as own:
-        yield own
-
-
 def test_an_unknown_protocol_is_refused():
     with pytest.raises(ValueError, match=r"protocol is '4', expected one of 5, 3\.1\.1"):
         BrokerAddress("localhost", protocol="4")

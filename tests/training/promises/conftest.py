@@ -1,4 +1,4 @@
-"""Promised procedures, and what they are searched by."""
+"""Streams, and a search for a promise on them."""
 
 import pytest
 from helpers.procedures import labelled_streams

@@ -1,4 +1,4 @@
-"""Promised procedures, and what they are searched by."""
+"""Procedures that keep a low promise."""
 
 from helpers.training_options import grouped
 
