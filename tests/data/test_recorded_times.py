@@ -186,3 +186,10 @@ def test_offsets_are_read_in_any_spelling(files, spelt):
         log=run(*(t.strftime(spelt) for t in MOMENTS)), cuts=f"start,end,label\n{MOMENTS[0]},{MOMENTS[1]},on\n"
     )
     assert_array_equal(StreamSet.read(folder / "log.csv", labels=folder / "cuts.csv").values.ravel(), [0])
+
+
+def test_a_time_that_is_far_off_is_said_to_be_of_its_stream(files):
+    rows = [f"{name},{minute * 60},{minute}" for name in "abc" for minute in range(5)]
+    files(log="\n".join(["stream,time,x", *rows[:-1], "c,1e6,4", ""]))
+    with pytest.raises(DataError, match=r"stream c of .* spans 16,668 ticks of 60 s, and most others about 5"):
+        StreamSet.read(files(), labelled=False)

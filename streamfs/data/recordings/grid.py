@@ -22,6 +22,7 @@ MANY = 0.2
 
 _SAMPLED = 250_000  # rows whose steps are looked at
 _NEAR = 0.5  # share of the median step
+_FAR = 100.0  # times as many ticks as most streams span, beyond which some time of a stream is wrong
 _EXACT, _COARSE = 0.002, 0.05  # shares of the usual step by which a proposed period may be rounded
 
 
@@ -134,12 +135,24 @@ def put_on_grid(rows: Rows, *, keep_times: bool) -> Grid:
         default=0.0,
     )
     if layout.resample is None and layout.period is None and steps is not None and most > REGULAR:
+        _require_similar_spans(rows, grid)
         raise LayoutError(
             f"times of {source_of(rows)} are irregular: steps of {steps.low:.3g} to {steps.high:.3g} s, "
             f"usually {steps.usual:g} s",
             proposed_resampling(rows, steps),
         )
     return grid
+
+
+def _require_similar_spans(rows: Rows, grid: Grid) -> None:
+    """Raise a DataError if one stream spans far more ticks than most: not its steps are odd, but some time."""
+    longest, usual = int(grid.lengths.max()), float(np.median(grid.lengths))
+    if longest > _FAR * usual:
+        name = list(rows.streams)[int(grid.lengths.argmax())]
+        raise DataError(
+            f"stream {name} of {source_of(rows)} spans {longest:,} ticks of {grid.period:g} s, and most others "
+            f"about {usual:,.0f}: correct its times"
+        )
 
 
 def count_times(rows: Rows) -> Integers:
