@@ -145,7 +145,8 @@ def _require_streams(labels: np.ndarray) -> None:
     """Require enough streams to hold some of them out in each fold."""
     classes, counts = np.unique(labels, return_counts=True)
     if counts.max() < N_FOLDS:
-        found = ", ".join(f"{n} of {label}" for label, n in list(zip(classes, counts, strict=True))[:MOST_NAMED])
+        named = zip(classes[:MOST_NAMED], counts, strict=False)
+        found = ", ".join(f"{n} of {label}" for label, n in named)
         found += f", and as few of {len(classes) - MOST_NAMED} others" if len(classes) > MOST_NAMED else ""
         raise DataError(f"there are {found}, expected at least {N_FOLDS} streams of some class, better 20 of each")
 

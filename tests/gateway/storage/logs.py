@@ -1,6 +1,7 @@
 """Logs and their records."""
 
-from contextlib import closing
+import resource
+from contextlib import closing, contextmanager
 
 from hypothesis import strategies as st
 
@@ -40,3 +41,14 @@ def append_each(log, records):
 def contents(folder, start=0, **options):
     with closing(Log(folder, **options)) as log:
         return [record for _, record in log.read(start)]
+
+
+@contextmanager
+def file_limit(n_bytes):
+    """Let no file grow beyond a size."""
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)

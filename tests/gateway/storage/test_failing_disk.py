@@ -2,10 +2,9 @@
 
 import errno
 import os
-import resource
 import shutil
 import subprocess
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,24 +12,13 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from logs import RECORDS, append_each, contents, filled, record
+from logs import RECORDS, append_each, contents, file_limit, filled, record
 
 from streamfs.errors import StorageError
 from streamfs.gateway.storage import log as log_module
 from streamfs.gateway.storage.frames import pack_frame
 from streamfs.gateway.storage.log import Log, read_segment
 from streamfs.gateway.storage.segment import Segment, segments
-
-
-@contextmanager
-def file_limit(n_bytes):
-    """Let no file grow beyond a size."""
-    old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, old[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old)
 
 
 @pytest.mark.parametrize("limit", [30, 400, 700])

@@ -3,11 +3,10 @@
 import errno
 import logging
 import os
-import resource
 import shutil
 import sqlite3
 import subprocess
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from math import nan
 from threading import Event, Thread
 
@@ -15,6 +14,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from logs import file_limit
 
 from streamfs.base import container
 from streamfs.cli.app import main
@@ -357,17 +357,6 @@ def test_a_reader_sees_what_is_committed_while_the_journal_is_open(path):
         assert reader.committed_position() == 1
         assert reader.decisions() == journal.decisions()
         assert reader.counts() == {"decisions": 1, "energy": 1, "outbox": 1, "snapshots": 0, "marks": 0}
-
-
-@contextmanager
-def file_limit(n_bytes):
-    """Let no file grow beyond a size."""
-    old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, old[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old)
 
 
 def test_a_file_that_may_not_grow_loses_nothing_and_takes_the_entry_later(path):
