@@ -48,8 +48,9 @@ def test_labels_of_a_file(files):
 
 def test_a_file_of_labels_may_name_its_columns_as_the_recording(files):
     folder = files(log="seq,time,x\n1,0,5\n1,1,6\n2,0,7\n", kinds="seq,kind\n2,off\n1,on\n")
-    streams = StreamSet.read(folder / "log.csv", stream="seq", label="kind", labels=folder / "kinds.csv")
-    assert streams.labels.tolist() == ["on", "off"]
+    for label in ("kind", None):  # the only other column has the labels
+        streams = StreamSet.read(folder / "log.csv", stream="seq", label=label, labels=folder / "kinds.csv")
+        assert streams.labels.tolist() == ["on", "off"]
 
 
 def test_intervals_have_dates_of_the_recordings_form_or_of_one_that_is_certain(files):
@@ -90,7 +91,8 @@ def test_intervals_are_streams_of_their_own(files):
         ("start,end,label\n9,10,go\n", "no row of the recording is in an interval"),
         ("start,end,label\n,10,go\n", "row 1 of .* has no start"),
         ("start,label\n0,go\n", "has no column 'end', only start, label"),
-        ("stream,class\ndesk,go\n", "has no column 'label', only stream, class: name it by label"),
+        ("stream,class,by\ndesk,go,me\n", "has no column 'label', only stream, class, by: name it by label"),
+        ("stream,label\ndesk,go\ndesk,sit\n", "stream desk of .* has two labels, 'go' and 'sit'"),
         (
             "name,label\ndesk,go\n",
             "has no column 'stream', only name, label: rename the one that is meant to 'str",

@@ -106,6 +106,7 @@ def test_words_stand_for_numbers_in_long_tables_too(files):
         ("time,x\r0,1\r1,2\r", "has carriage returns alone between rows"),
         ("time x y\n0 1 2\n", "has one column, 'time x y', expected commas"),
         ("time,x\ns,m\n0,1\n", "'s' in row 1, .* take the row out"),
+        ("time,x\n0,1\n1", "ends within a row: the last has 1 cells, expected 2, and no line break"),
         ("logger 7\ntime,x\n0,1\n", "row 1 has 2 cells, expected 1 as in the header; take lines before"),
     ],
 )
@@ -120,7 +121,7 @@ def test_a_header_names_columns(files, text, message):
         ",time,x\n0,0,1\n1,1,2\n",
         "time,x,\n0,1,\n1,2,\n",
         "sep=;\ntime;x\n0;1\n1;2\n",
-        "time| x\n0|1\n1|2\n",
+        "time| x\n0|1\n1|2",
         "time,x\n0,1\ntime,x\n1,2\n# end of data\n\n#\n",
         "# logger 7\n# of room 3, floor 2\ntime,x\n0,1\n1,2\n",
         "\ufeff# logger 7\n\n#,,\ntime;x\n0;1\n1;2\n",

@@ -96,7 +96,9 @@ def _of_file(rows: Rows, path: Path) -> list[str]:
     table = read_table(path)
     named = [column for column in rows.layout.stream_columns if column in table.columns]
     of_stream = named[0] if len(named) == len(rows.layout.stream_columns) == 1 else STREAM
-    columns = [rows.layout.label or LABEL, *((START, END) if START in table.columns else (of_stream,))]
+    others = [column for column in table.columns if column not in (of_stream, START, END)]
+    of_label = others[0] if rows.layout.label is None and len(others) == 1 else rows.layout.label or LABEL
+    columns = [of_label, *((START, END) if START in table.columns else (of_stream,))]
     for column in columns:
         if column not in table.columns:
             advice = "name it by label" if column == columns[0] else f"rename the one that is meant to {column!r}"
@@ -105,7 +107,11 @@ def _of_file(rows: Rows, path: Path) -> list[str]:
     names = texts_of(table[of_stream], path).to_list() if of_stream in table.columns else [None] * len(labels)
     known = {bare_name(name): code for name, code in rows.streams.items()}
     if START not in table.columns:
-        return _of_streams(rows, path, dict(zip(map(bare_name, map(str, names)), labels, strict=True)))
+        label_of: dict[str, str] = {}
+        for name, text in zip(map(bare_name, map(str, names)), labels, strict=True):
+            if label_of.setdefault(name, text) != text:
+                raise DataError(f"stream {name} of {path} has two labels, {label_of[name]!r} and {text!r}")
+        return _of_streams(rows, path, label_of)
     layout = _fitting([table[START], table[END]], rows.layout, path)
     starts, ends = (_seconds(table[column], layout, path) for column in (START, END))
     intervals: dict[int, list[tuple[float, float, str]]] = defaultdict(list)

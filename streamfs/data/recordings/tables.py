@@ -267,7 +267,9 @@ def _blocks(path: Path) -> Iterator[bytes]:
                 yield rest[:end]
                 rest = rest[end:]
         if rest:
-            yield _without_last_comments(rest, header)
+            end_of_file = _without_last_comments(rest, header)
+            _require_whole(end_of_file, header, path)
+            yield end_of_file
 
 
 def _without_preamble(block: bytes) -> bytes:
@@ -298,6 +300,18 @@ def _without_last_comments(block: bytes, header: bytes) -> bytes:
         if not start or is_row or not text[start:].lstrip().startswith(b"#") or text.count(b'"', 0, start) % 2:
             return block
         block = text[:start]
+
+
+def _require_whole(block: bytes, header: bytes, path: Path) -> None:
+    """Refuse the end of a CSV file that was cut off within a row."""
+    last = block[block.rfind(b"\n") + 1 :].strip()
+    separator = _separator(header).encode()
+    n_cells, expected = (line.count(separator) + 1 for line in (last, header))
+    if last and b'"' not in header + last and n_cells < expected:
+        raise DataError(
+            f"{path} ends within a row: the last has {n_cells} cells, expected {expected}, and no line break; was "
+            "the file cut off? Take that row out, or end it with a line break"
+        )
 
 
 def _opened(path: Path) -> IO[bytes]:
