@@ -106,9 +106,11 @@ class Commands(click.Group):
         raise click.UsageError(f"There is no command {name!r}.{hint}", ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; if it was interrupted, end so, in whatever code it was."""
+        """Run a command; end with the code that it gives, or, if it was interrupted in whatever code, so."""
         try:
             return super().invoke(ctx)
+        except click.exceptions.Exit as end:  # `main` of click would only return its code
+            return sys.exit(end.exit_code) if end.exit_code else None
         except SystemError as error:
             if _is_interrupted(error):
                 raise KeyboardInterrupt from error

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from streamfs.cli import doctor
-from streamfs.cli.app import cli
+from streamfs.cli.app import cli, main
 from streamfs.cli.doctor import ERROR, NOTE, OK, WARNING
 from streamfs.gateway.transport.broker_address import parse_url
 
@@ -76,6 +76,8 @@ def test_a_broker_that_does_not_answer_is_an_error(monkeypatch):
     code, found = asked("--broker", f"mqtt://127.0.0.1:{port}")
     assert (code, found["broker"]["status"]) == (1, ERROR)
     assert f"127.0.0.1:{port}" in found["broker"]["text"]
+    with pytest.raises(SystemExit, match="1"):
+        main(["doctor", "--broker", f"mqtt://127.0.0.1:{port}"])
 
 
 @pytest.mark.mqtt
