@@ -78,9 +78,9 @@ def serve(
     ``/metrics`` is for Prometheus. ``/healthz`` answers 200 while the loop runs, ``/readyz`` while the gateway
     works, and 503 otherwise; both list problems and warnings in JSON. ``/view/...`` and ``/course?stream=`` are
     for pages, and ``POST /do``, with a bearer's token, takes `Actions`. A request must be complete within 5 s and
-    have at most 16 KiB; 16 from this machine and 16 from others are answered at a time, and more get 503, so that
-    slow or hostile clients cost the gateway little. At the end all connections are cut. Raise a StreamfsError if
-    the address cannot be listened on.
+    have at most 16 KiB; 16 from this machine and 16 from others are answered at a time, and with one more the one
+    that takes longest is cut, so that slow or hostile clients cost the gateway little and keep nobody out. At the
+    end all connections are cut. Raise a StreamfsError if the address cannot be listened on.
     """
     from streamfs.gateway.operations.metrics import Metrics  # noqa: PLC0415 - needs an extra
 
@@ -109,7 +109,7 @@ class _Server(ThreadingHTTPServer):
     """One thread per request; open sockets are tracked, to bound their number and to close them at the end."""
 
     daemon_threads = True
-    request_queue_size = MOST
+    request_queue_size = 128  # those that a flood has not let be accepted yet
 
     def __init__(
         self,
@@ -137,13 +137,16 @@ class _Server(ThreadingHTTPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         is_local = _is_local(client_address[0])
         with self._changed:
-            is_full = sum(each == is_local for each in self._connections.values()) >= MOST
+            alike = [each for each, local in self._connections.items() if local == is_local]
             self._connections[request] = is_local
-        if is_full:
+            for slowest in alike[: max(len(alike) + 1 - MOST, 0)]:
+                with suppress(OSError):  # the client may have closed it first
+                    slowest.shutdown(socket.SHUT_RDWR)
+        if len(alike) < 2 * MOST:
+            super().process_request(request, client_address)
+        else:  # those that were cut have not ended yet
             request.sendall(b"HTTP/1.0 503 Service Unavailable\r\n\r\n")
             self.shutdown_request(request)
-        else:
-            super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
         super().shutdown_request(request)
