@@ -176,6 +176,9 @@ class Feature:
         """Version of the state's meaning."""
         return self.kind.state_version
 
+    def __repr__(self) -> str:
+        return f"Feature({self.name})"
+
     def __str__(self) -> str:
         return self.name
 

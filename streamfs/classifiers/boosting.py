@@ -1,5 +1,6 @@
 """Gradient boosting of trees: fitted by scikit-learn, evaluated by compiled kernels of this package."""
 
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -144,7 +145,7 @@ class BoostingClassifier(ProbableClassifier):
             random_state=self.random_state,
         )
         rows = np.where(np.isnan(rows).all(axis=0), 0.0, rows)  # scikit-learn needs a value in each column
-        with threadpool_limits(1 if rows.size < _MANY else None, user_api="openmp"):
+        with few_threads(rows):
             fitted = boosting.fit(rows, labels, sample_weight=weights)
         before = np.zeros(n_classes)
         first = 1 if n_classes == 2 else 0  # of two classes, the second alone has scores
@@ -154,6 +155,12 @@ class BoostingClassifier(ProbableClassifier):
             _tree(each.nodes, place, n_classes) for found in rounds for place, each in enumerate(found, first)
         ]
         return before, trees
+
+
+def few_threads(rows: Array) -> AbstractContextManager[Any]:
+    """Let scikit-learn fit few rows with one thread, in a with statement."""
+    limits: AbstractContextManager[Any] = threadpool_limits(1 if rows.size < _MANY else None, user_api="openmp")
+    return limits
 
 
 class _Tree(NamedTuple):

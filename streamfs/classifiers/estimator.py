@@ -122,9 +122,12 @@ class EstimatorClassifier(PickledClassifier):
             If the model cannot be fitted to such rows: many take no NaN; or if it does not answer as a
             `ProbabilisticModel` does.
         """
+        from streamfs.classifiers.boosting import few_threads  # noqa: PLC0415 - which a gateway has no use for
+
         rows = _finite(values)
         try:
-            self.model.fit(rows, np.asarray(labels), **self._weights(sample_weight))
+            with few_threads(rows):
+                self.model.fit(rows, np.asarray(labels), **self._weights(sample_weight))
             self._require_answers(rows[:2])
         except FAILURES as error:
             raise TrainingError(self._complaint(rows, error)) from error

@@ -91,6 +91,10 @@ class Evaluation:
             )
         return rows
 
+    def __repr__(self) -> str:
+        figures = f"completeness {self.completeness:.3g}, accuracy {self.accuracy:.3g}, {self.ticks:.3g} ticks"
+        return f"Evaluation({len(self.decisions)} streams, {figures})"
+
     def _repr_html_(self) -> str:
         from streamfs.evaluation.notebook import evaluation_html  # noqa: PLC0415 - for notebooks alone
 

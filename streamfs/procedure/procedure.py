@@ -190,6 +190,10 @@ class Procedure:
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
+    def __repr__(self) -> str:
+        reads, labels = ", ".join(self.channels), ", ".join(self.classes)
+        return f"Procedure(reads {reads}, labels {labels}, within {self.time_limit} ticks of {self.period:g} s)"
+
     def _repr_html_(self) -> str:
         from streamfs.procedure.notebook import procedure_html  # noqa: PLC0415 - for notebooks alone
 

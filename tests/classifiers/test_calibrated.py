@@ -11,6 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import feature_extractors as fx
 from streamfs import Costs, Engine, Procedure, StreamSet, tabulate
@@ -194,6 +195,21 @@ def test_an_estimator_that_takes_no_nan_says_what_to_do():
         EstimatorClassifier(SimpleImputer(), NAMES, CLASSES)
     with pytest.raises(ValueError, match=r"the model was fitted to the classes a, expected \('a', 'b'\)"):
         EstimatorClassifier(given.model, NAMES, ("a", "b"))
+
+
+class Counting(RandomForestClassifier):
+    """Keeps how many threads scikit-learn's loops have while it is fitted."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.n_threads = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"}
+        return super().fit(X, y, sample_weight)
+
+
+def test_an_estimator_is_fitted_to_few_rows_with_one_thread():
+    values, labels = rows(np.random.default_rng(0), 60), np.array(CLASSES)[np.arange(60) % 3].tolist()
+    with threadpool_limits(2, user_api="openmp"):
+        given = EstimatorClassifier(Counting(2), NAMES, CLASSES).learn(values, labels)
+    assert given.model.n_threads == {1}
 
 
 def test_an_estimator_is_copied_and_its_rows_weigh():

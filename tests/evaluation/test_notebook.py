@@ -43,6 +43,9 @@ def test_a_procedure_its_decisions_and_evaluation_show_what_they_are():
     assert HOSTILE in shown(found.decisions[1])
     assert "completeness" in shown(found)
     assert f"{found.completeness:.4g}" in shown(found)
+    assert repr(procedure) == "Procedure(reads x, labels off, on, within 10 ticks of 1 s)"
+    assert repr(found) == f"Evaluation(2 streams, completeness 0.5, accuracy 1, {found.ticks:.3g} ticks)"
+    assert repr(procedure.features) == "(Feature(mean(x)),)"
 
 
 def test_a_selector_shows_its_ranking_once_it_is_fitted():

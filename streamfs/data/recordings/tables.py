@@ -304,7 +304,7 @@ def _without_last_comments(block: bytes, header: bytes) -> bytes:
 
 def _require_whole(block: bytes, header: bytes, path: Path) -> None:
     """Refuse the end of a CSV file that was cut off within a row."""
-    last = block[block.rfind(b"\n") + 1 :].strip()
+    last = block[block.rfind(b"\n") + 1 :].strip(b" \r")
     separator = _separator(header).encode()
     n_cells, expected = (line.count(separator) + 1 for line in (last, header))
     if last and b'"' not in header + last and n_cells < expected:
