@@ -47,8 +47,9 @@ from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.giving_up import cheapest_patience
 from streamfs.training.promises.held_out import Curves, curve_of
 from streamfs.training.promises.openings import fitted_later
-from streamfs.training.promises.problem import PromiseProblem, SearchSettings
+from streamfs.training.promises.problem import PromiseProblem
 from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
+from streamfs.training.promises.search_settings import SearchSettings
 from streamfs.training.promises.subset_score import Subset, evaluate_subset
 
 SEED = 1

@@ -14,7 +14,8 @@ from streamfs.data.default_features import default_features
 from streamfs.data.streams import StreamSet
 from streamfs.training.learners import LEARNERS
 from streamfs.training.promises import Promise
-from streamfs.training.promises.problem import PromiseProblem, SearchSettings
+from streamfs.training.promises.problem import PromiseProblem
+from streamfs.training.promises.search_settings import SearchSettings
 
 PERIOD = 10.0
 N_UNSEEN = 20_000

@@ -24,8 +24,9 @@ from streamfs.experiments.sources import Motes
 from streamfs.selection.by_name import SELECTORS
 from streamfs.training.learners import LEARNERS
 from streamfs.training.promises.curve import Curve, Point
-from streamfs.training.promises.problem import PromiseProblem, SearchSettings
+from streamfs.training.promises.problem import PromiseProblem
 from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
+from streamfs.training.promises.search_settings import SearchSettings
 
 ROOM = Promise(accuracy=0.85, completeness=0.9)
 N_DIVISIONS, N_HALVES = 5, 15

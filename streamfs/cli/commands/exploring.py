@@ -44,7 +44,7 @@ def _write_front(
 ) -> None:
     from streamfs.cli import console
     from streamfs.training.promises.explore import explore as find_front
-    from streamfs.training.promises.problem import SearchSettings
+    from streamfs.training.promises.search_settings import SearchSettings
 
     unit = options["pricing"].radio.unit
     options |= {

@@ -20,9 +20,10 @@ from streamfs.training.learners import FOREST, LEARNERS
 from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.explored import Front
 from streamfs.training.promises.front import FrontPoint, front
-from streamfs.training.promises.problem import PromiseProblem, SearchSettings
+from streamfs.training.promises.problem import PromiseProblem
 from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.search_and_certify import PromiseTrainer
+from streamfs.training.promises.search_settings import SearchSettings
 
 if TYPE_CHECKING:
     from streamfs.training.promises.held_out import Curves

@@ -14,7 +14,8 @@ from streamfs.procedure.procedure import Procedure
 from streamfs.training.description import made_with, with_card
 from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.front import FrontPoint, read_front, write_front
-from streamfs.training.promises.problem import PromiseProblem, SearchSettings
+from streamfs.training.promises.problem import PromiseProblem
+from streamfs.training.promises.search_settings import SearchSettings
 
 
 @dataclass(frozen=True, eq=False)

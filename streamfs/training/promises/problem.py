@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import version
 from math import inf
-from numbers import Integral, Real
-from pathlib import Path
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -48,11 +47,10 @@ from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.proposals import propose
 from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
 from streamfs.training.promises.search_log import SearchLog
+from streamfs.training.promises.search_settings import SearchSettings
 from streamfs.training.promises.split import TrainTestSplit
 from streamfs.training.promises.subset_score import SubsetScore, evaluate_subset
 from streamfs.training.promises.subset_scorer import SubsetScorer
-
-STRATEGIES = ("floating", "exhaustive")
 
 SCORES_VERSION = 10
 """Raised with every change of the scores, so that those of a previous version are not taken for new ones."""
@@ -72,49 +70,8 @@ LEAF_SHARE = 0.25
 SCOUTED_TICKS = 64
 """Most ticks at which a search classifies a stream, denser at the beginning."""
 
-
 N_STARTS = 8
 """Most ticks from which decisions may begin that are tried, denser at the beginning."""
-
-
-@dataclass(frozen=True)
-class SearchSettings:
-    """How subsets of features are searched.
-
-    Parameters
-    ----------
-    strategy : {"floating", "exhaustive"}
-        Exhaustively of at most ten features, as they are offered.
-    as_offered : bool
-        Whether the same features over cheaper channels, and over channels that open later, are left out.
-        Costs of your own say nothing of these, which then are not.
-    seconds : float, optional
-        Time for the search, after which the best subset so far is taken.
-    resume : path, optional
-        A file in which the search logs the subsets that it scores, and from which the next search reads them.
-    max_cost : float, optional
-        Most that a stream may cost on average, or a label if no completeness is promised, in the unit of the
-        pricing; what costs more is refused.
-
-    Raises
-    ------
-    ValueError
-        If the strategy is not one of these, or the time or the most that may be paid is not more than 0.
-    """
-
-    strategy: str = "floating"
-    as_offered: bool = False
-    seconds: float | None = None
-    resume: str | Path | None = None
-    max_cost: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.strategy not in STRATEGIES:
-            raise ValueError(f"strategy is {self.strategy!r}, expected one of {', '.join(STRATEGIES)}")
-        for name in ("seconds", "max_cost"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, Real) and float(value) > 0):
-                raise ValueError(f"{name} is {value!r}, expected a number of more than 0")
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,9 @@ from streamfs.selection.by_name import MakeSelector
 from streamfs.training import arguments
 from streamfs.training.description import made_with, with_card
 from streamfs.training.learners import LEARNERS
-from streamfs.training.promises.problem import PromiseProblem, SearchSettings
+from streamfs.training.promises.problem import PromiseProblem
 from streamfs.training.promises.promise import Promise
+from streamfs.training.promises.search_settings import SearchSettings
 from streamfs.training.query_sensitive import NAMED
 
 if TYPE_CHECKING:

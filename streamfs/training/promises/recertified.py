@@ -26,9 +26,10 @@ from streamfs.training.learners import LEARNERS
 from streamfs.training.other_thresholds import follow_priced, other_thresholds
 from streamfs.training.promises.certificate import Certificate
 from streamfs.training.promises.giving_up import Patience
-from streamfs.training.promises.problem import PromiseProblem, SearchSettings
+from streamfs.training.promises.problem import PromiseProblem
 from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
+from streamfs.training.promises.search_settings import SearchSettings
 from streamfs.training.promises.split import N_PARTS, N_TEST_PARTS
 from streamfs.training.promises.subset_score import EVEN, evaluate_subset
 

@@ -18,7 +18,8 @@ from streamfs.procedure import Procedure
 from streamfs.training.promises import Promise, openings
 from streamfs.training.promises.openings import OpeningSearch, fitted_later, opened_later
 from streamfs.training.promises.paired import share_better
-from streamfs.training.promises.problem import PromiseProblem, SearchSettings
+from streamfs.training.promises.problem import PromiseProblem
+from streamfs.training.promises.search_settings import SearchSettings
 from streamfs.training.promises.split import TrainTestSplit
 
 PROMISE = Promise(0.8, 0.8, risk=0.1)
