@@ -13,7 +13,7 @@ from feature_extractors import scan
 from feature_extractors.base import Array, Feature, channels_of
 from feature_extractors.report import split_channel
 from streamfs.base.workers import map_parts, workers
-from streamfs.data.streams import Integers, Labels, StreamSet, ends_of
+from streamfs.data.streams import Integers, Labels, StreamSet
 from streamfs.errors import DataError
 
 MIN_OF_A_CLASS = 20
@@ -257,21 +257,3 @@ def _require_memory(n_streams: int, n_ticks: int, n_features: int) -> None:
             f"{n_features} features of {n_streams} streams at {n_ticks} ticks take {gibibytes:.1f} GiB, more than "
             f"half of this machine's {memory:.1f}: offer fewer features, or cut the streams (--time-limit)"
         )
-
-
-def plain_table(values: npt.ArrayLike, labels: npt.ArrayLike | None) -> FeatureTable:
-    """Make a table of unnamed features from values of shape (n_streams, n_ticks, n_features).
-
-    A stream ends at its last tick with a value other than NaN.
-    """
-    values = np.asarray(values, dtype=np.float64)
-    if values.ndim != 3:
-        raise ValueError(f"values have shape {values.shape}, expected (n_streams, n_ticks, n_features)")
-    if labels is None:
-        raise ValueError("labels are missing: an array of feature values needs one label a stream")
-    labels = np.asarray(labels).astype(np.str_)
-    if labels.shape != (len(values),):
-        raise ValueError(f"labels have shape {labels.shape}, expected {(len(values),)}")
-    if not values.shape[1]:
-        raise DataError("the streams have no ticks")
-    return FeatureTable(values, labels, (), ends_of(values))

@@ -1,8 +1,7 @@
 """Recorded, labelled streams on a common grid of ticks."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,24 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import LARGEST, Array
-from feature_extractors.report import Policy, from_ticks, silent_ticks, split_channel, split_opening
+from feature_extractors.report import Policy, split_opening
 from feature_extractors.spelling import nearest
-from streamfs.base.optional import load_optional
+from streamfs.data.ends import first_complete
 from streamfs.data.recordings.layout import Layout, check_period
 from streamfs.data.recordings.tables import check_names
 from streamfs.data.stream_files import StreamArrays, read_frame, read_streams, streams_frame, write_streams
+from streamfs.data.views import views
+from streamfs.data.xarray_streams import read_xarray, streams_xarray
 from streamfs.errors import DataError
 
 Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.str_]
-View = Callable[..., Array]
-"""`Policy.sent` or `Policy.seen`."""
 
 MISSING_LABELS = {"none", "nan", "nat", "<na>"}
 """The texts of what stands for no label in frames and arrays, in lower case."""
-
-AS_SEEN = {Policy.seen: Policy(), Policy.sent: Policy("delta", 0.0)}
-"""Policies by which a column that a gateway has seen is viewed: it is sent where it changes."""
 
 
 class StreamSet:
@@ -341,8 +337,8 @@ class StreamSet:
         [20.0, 20.0, 20.9]
         """
         seen = np.empty((len(self), self.n_ticks, len(channels)))
-        for index, viewed in enumerate(self._viewed(Policy.seen, channels, max_silence)):
-            seen[:, :, index] = viewed
+        for index, view in enumerate(views(self, Policy.seen, channels, max_silence)):
+            seen[:, :, index] = view
         found = StreamSet(seen, self.labels, channels, self.period, self.names, self.lengths)
         return found._belonging(self)
 
@@ -357,27 +353,7 @@ class StreamSet:
         >>> [sent.ravel().tolist() for sent in streams.sent_through(["t@delta:0.5", "u@from:3"])]
         [[20.0, nan, 20.9], [nan, nan, 3.0]]
         """
-        return self._viewed(Policy.sent, channels, max_silence)
-
-    def _viewed(self, view: View, channels: Sequence[str], max_silence: float | None) -> Iterator[Array]:
-        """Yield what policies make of columns, shape (n_streams, n_ticks); NaN before their channels open."""
-        silence, begins = silent_ticks(max_silence, self.period), None
-        for channel in channels:
-            if channel in self.columns and "@" in channel:  # as a gateway saw it
-                yield view(AS_SEEN[view], self.column(channel), max_silence=silence)
-                continue
-            (column, policy), (_, opening) = split_channel(channel), split_opening(channel)
-            viewed = partial(view, policy, max_silence=silence)
-            if opening == 1:
-                yield viewed(self.column(column))
-                continue
-            begins = self._begins(channels, max_silence) if begins is None else begins
-            yield from_ticks(viewed, self.column(column), begins + opening - 1)
-
-    def _begins(self, channels: Sequence[str], max_silence: float | None) -> Integers:
-        """Return the tick, from 0, at which each stream's episode opens; its length if it never does."""
-        needed = [channel for channel in channels if split_opening(channel)[1] == 1]
-        return _first_complete(self.seen_through(needed, max_silence).values, self.lengths)
+        return views(self, Policy.sent, channels, max_silence)
 
     def episodes(self) -> "StreamSet":
         """Return each stream from its first complete tick on, when its episode opens; if none is, it has no ticks.
@@ -393,7 +369,7 @@ class StreamSet:
         needed = [split_opening(channel)[1] == 1 for channel in self.columns]
         if not np.isnan(self.values[:, :1, needed]).any():
             return self  # all open at their first tick
-        ticks, first = np.arange(self.n_ticks), _first_complete(self.values[:, :, needed], self.lengths)
+        ticks, first = np.arange(self.n_ticks), first_complete(self.values[:, :, needed], self.lengths)
         shifted = np.minimum(ticks + first[:, np.newaxis], max(self.n_ticks - 1, 0))
         moved = np.take_along_axis(self.values, shifted[:, :, np.newaxis], axis=1)
         opened = StreamSet(moved, self.labels, self.columns, self.period, self.names, self.lengths - first)
@@ -524,11 +500,7 @@ class StreamSet:
         MissingExtraError
             If xarray is not installed.
         """
-        xarray = load_optional("xarray", "xarray")
-        seconds = np.arange(self.n_ticks) * self.period
-        where = {"stream": list(self.names), "time": seconds, "column": list(self.columns)}
-        coordinates = {**where, "label": ("stream", self.labels)}
-        return xarray.DataArray(self.values, coordinates, ("stream", "time", "column"))
+        return streams_xarray(self._arrays())
 
     @classmethod
     def from_xarray(cls, array: Any, label: str = "label") -> Self:
@@ -546,29 +518,11 @@ class StreamSet:
         DataError
             If a dimension or the labels are missing, or times are not evenly spread.
         """
-        for name in ("stream", "time", "column", label):
-            if name not in array.coords:
-                raise DataError(f"the array has no coordinate {name!r}, only {', '.join(map(str, array.coords))}")
-        values = array.transpose("stream", "time", "column").to_numpy()
-        steps = np.diff(array["time"].to_numpy().astype(np.float64))
-        if len(steps) and not np.allclose(steps, steps[0]):
-            raise DataError(f"times are {steps.min():g} to {steps.max():g} seconds apart, expected even ones")
-        names, columns = (list(map(str, array[name].to_numpy())) for name in ("stream", "column"))
-        period = float(steps[0]) if len(steps) else 1.0
-        return cls(values, array[label].to_numpy(), columns, period, names, ends_of(values))
+        return cls(*read_xarray(array, label))
 
     def _arrays(self) -> StreamArrays:
         labels = self.labels.tolist()
         return StreamArrays(self.values, labels, self.columns, self.period, self.names, self.lengths)
-
-
-def _first_complete(needed: Array, lengths: Integers) -> Integers:
-    """Return the tick, from 0, at which each stream first has all values; its length if it never has."""
-    n_ticks = needed.shape[1]
-    ticks = np.arange(n_ticks)
-    complete = (ticks < lengths[:, np.newaxis]) & ~np.isnan(needed).any(axis=2)
-    first = np.where(complete, ticks, n_ticks).min(axis=1, initial=n_ticks)
-    return np.asarray(np.minimum(first, lengths))
 
 
 def _expect(what: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
@@ -589,12 +543,6 @@ def _whole(lengths: npt.ArrayLike) -> Integers:
     if (whole != asked).any():
         raise DataError(f"a length is {asked[whole != asked][0]}, expected a whole number of ticks")
     return whole
-
-
-def ends_of(values: Array) -> Integers:
-    """Return the ticks of each stream, of shape (n_streams, n_ticks, n_columns), up to the last with a value."""
-    known = np.asarray(~np.isnan(values).all(axis=2))
-    return np.where(known.any(axis=1), values.shape[1] - known[:, ::-1].argmax(axis=1), 0)
 
 
 def require_streams(streams: object) -> None:

@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import Estimator
-from streamfs.data.streams import StreamSet, ends_of
+from streamfs.data.ends import ends_of
+from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 
 Streams = StreamSet | npt.ArrayLike | Sequence[npt.ArrayLike]

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from helpers.procedures import labelled_streams
+from helpers.tables import plain_table
 
 import feature_extractors as fx
 import feature_extractors.base
 from streamfs import Costs, Engine, Procedure, Relief, evaluate, train
 from streamfs.cli import parameters as arguments
 from streamfs.cli.app import cli
-from streamfs.data.feature_table import plain_table
 from streamfs.errors import TrainingError
 from streamfs.experiments import sources
 from streamfs.experiments.experiment import Experiment

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from helpers.tables import plain_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamfs.data.feature_table import plain_table
 from streamfs.training.learners import grown_forest
 from streamfs.training.promises.elimination import MIN_LEAF, N_TREES, elimination
 

@@ -1,0 +1,39 @@
+"""Recorded streams as arrays of xarray."""
+
+from typing import Any
+
+import numpy as np
+
+from streamfs.base.optional import load_optional
+from streamfs.data.ends import ends_of
+from streamfs.data.stream_files import StreamArrays
+from streamfs.errors import DataError
+
+DIMENSIONS = "stream", "time", "column"
+
+
+def streams_xarray(arrays: StreamArrays) -> Any:
+    """Return streams as an array, as `StreamSet.to_xarray` documents."""
+    xarray = load_optional("xarray", "xarray")
+    seconds = np.arange(arrays.values.shape[1]) * arrays.period
+    coordinates = {
+        "stream": list(arrays.names),
+        "time": seconds,
+        "column": list(arrays.columns),
+        "label": ("stream", arrays.labels),
+    }
+    return xarray.DataArray(arrays.values, coordinates, DIMENSIONS)
+
+
+def read_xarray(array: Any, label: str) -> StreamArrays:
+    """Read an array, as `StreamSet.from_xarray` documents; its values are not copied."""
+    for name in (*DIMENSIONS, label):
+        if name not in array.coords:
+            raise DataError(f"the array has no coordinate {name!r}, only {', '.join(map(str, array.coords))}")
+    values = array.transpose(*DIMENSIONS).to_numpy()
+    steps = np.diff(array["time"].to_numpy().astype(np.float64))
+    if len(steps) and not np.allclose(steps, steps[0]):
+        raise DataError(f"times are {steps.min():g} to {steps.max():g} seconds apart, expected even ones")
+    names, columns = (list(map(str, array[name].to_numpy())) for name in ("stream", "column"))
+    period = float(steps[0]) if len(steps) else 1.0
+    return StreamArrays(values, array[label].to_numpy(), columns, period, names, ends_of(values))
