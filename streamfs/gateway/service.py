@@ -247,6 +247,7 @@ class Gateway:
             storing=self._store.is_storing,
             loop_age=monotonic() - self.turned,
             lag=self._cycle.lag,
+            trouble=self._transport.trouble,
             refused_model=self._model_file.refused,
             refused_publications=self._cycle.outbox.refused,
             clocks=self._clock_warnings,

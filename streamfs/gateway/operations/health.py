@@ -49,6 +49,7 @@ class Health:
     storing: bool
     loop_age: float  # since the last iteration
     lag: float  # age of the oldest message that is not stored
+    trouble: str = ""  # why there is no connection
     refused_model: str = ""  # why the model file, or settings, were rejected
     refused_publications: Mapping[str, str] = field(default_factory=dict)  # why, by topic
     clocks: Sequence[str] = ()  # warnings of clocks that are wrong
@@ -72,7 +73,9 @@ class Health:
 
     def warnings(self) -> list[str]:
         """Return what needs attention although the gateway works."""
-        found = [f"new model or settings rejected: {self.refused_model}"] if self.refused_model else []
+        found = [self.trouble] if self.trouble else []
+        if self.refused_model:
+            found.append(f"new model or settings rejected: {self.refused_model}")
         found += [*self.clocks, *self.data]
         refused = sorted(self.refused_publications.items())
         found += [

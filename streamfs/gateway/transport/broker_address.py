@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from streamfs.errors import TransportError
 
-_EXPECTED = "expected mqtt://[user[:password]@]host[:port], or mqtts:// for TLS"
+_EXPECTED = "expected mqtt://[user[:password]@]host[:port], or mqtts:// for TLS, and IPv6 in brackets: [::1]"
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 
@@ -183,7 +183,7 @@ def _look_up(variable: str) -> str:
 
 def _read_password(path: Path) -> str:
     try:
-        text = _read(path, "password file").decode()
+        text = _read(path, "password file").decode("utf-8-sig")  # editors put marks in front
     except UnicodeDecodeError as error:
         raise TransportError(f"password file {path} is not UTF-8") from error
     return re.sub(r"\r?\n\Z", "", text)

@@ -21,6 +21,7 @@ from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.transport.broker_address import BrokerAddress
 from streamfs.gateway.transport.inbox import Inbox
 from streamfs.gateway.transport.packets import PacketError, read_content_type, split_packets, variable_integer
+from streamfs.gateway.transport.remedies import failure
 from streamfs.gateway.transport.silence import Silence
 from streamfs.gateway.transport.steady_clock import SteadyClock
 
@@ -137,7 +138,9 @@ class BrokerConnection(Client):
             options = {"clean_start": clean, "properties": properties}
         try:
             self.connect(address.host, address.port, keepalive, **options)
-        except (OSError, TransportError) as error:
+        except OSError as error:
+            raise LostError(f"cannot be reached: {self._failure(error)}") from error
+        except TransportError as error:
             raise LostError(f"cannot be reached: {error}") from error
 
     def accept(self, properties: Properties | None) -> None:
@@ -242,7 +245,7 @@ class BrokerConnection(Client):
                 return
             except OSError as error:
                 self.read()  # a last packet may name the reason
-                raise LostError(f"has closed the connection: {error}") from error
+                raise LostError(f"has closed the connection: {self._failure(error)}") from error
             del self._outgoing[:n_sent]
             self._said = time.monotonic()
 
@@ -276,7 +279,7 @@ class BrokerConnection(Client):
             self._may_have_more = False
             return False
         except OSError as error:
-            raise LostError(f"has closed the connection: {error}") from error
+            raise LostError(f"has closed the connection: {self._failure(error)}") from error
         self._may_have_more = len(chunk) == _CHUNK or type(self.wire) is not socket.socket  # others have buffers
         if not chunk:
             name = "" if self.accepted_at is None else self._options.client_id
@@ -285,6 +288,12 @@ class BrokerConnection(Client):
         self._heard = time.monotonic()
         self._incoming += chunk
         return True
+
+    def _failure(self, error: OSError) -> str:
+        """Return an error, with what to do if no connection was ever accepted."""
+        if self.accepted_at is None:
+            return failure(error, has_tls=self._options.address.tls is not None)
+        return error.strerror or str(error)
 
     def _take_message(self, command: int, body: bytes, arrival: float) -> None:
         """Decode a message (MQTT 5, 3.3): topic, packet id and properties if it has any, payload."""

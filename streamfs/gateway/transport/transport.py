@@ -17,6 +17,7 @@ from streamfs.gateway.transport.backoff import Backoff
 from streamfs.gateway.transport.broker_address import BrokerAddress, parse_url
 from streamfs.gateway.transport.connection import BrokerConnection, ConnectOptions, LostError, check_range
 from streamfs.gateway.transport.inbox import Inbox
+from streamfs.gateway.transport.remedies import refusal
 from streamfs.gateway.transport.silence import Silence
 from streamfs.gateway.transport.steady_clock import SteadyClock
 
@@ -45,7 +46,6 @@ COUNTERS = (
 _CHUNK = 1 << 16  # bytes per read
 _ASKED_AGAIN = 0.02  # seconds after which it is asked again whether a connection is permitted
 _TAKEN_OVER = 0x8E  # MQTT 5, 3.14.2.1
-_OTHER_VERSION = 0x84  # 3.2.2.2
 
 
 class Transport:
@@ -119,6 +119,7 @@ class Transport:
         self._confirmed: list[object] = []
         self._not_taken: list[tuple[object, str]] = []
         self._warned: set[str] = set()
+        self._failure = ""
         self._woken, self._waker = socket.socketpair()
         self._woken.setblocking(False)
         self._waker.setblocking(False)
@@ -128,6 +129,11 @@ class Transport:
         """Whether the broker has accepted the current connection."""
         connection = self._connection  # another thread may replace it
         return connection is not None and connection.accepted_at is not None
+
+    @property
+    def trouble(self) -> str:
+        """Why there is no connection; empty if there is one, or none was tried."""
+        return "" if self.is_connected else self._failure
 
     @property
     def is_subscribed(self) -> bool:
@@ -339,7 +345,8 @@ class Transport:
         counter = error.counter or counter
         self.counters[counter] += 1
         self._retry_at = time.monotonic() + self._backoff.next(stood_for, is_taken_over=counter == "taken_over")
-        return f"broker at {self._options.address} {error}"
+        self._failure = f"broker at {self._options.address} {error}"
+        return self._failure
 
     def _close_connection(self) -> None:
         if self._connection is not None:
@@ -364,9 +371,8 @@ class Transport:
     def _on_connack(self, reason: "ReasonCode", properties: "Properties | None", *, has_session: bool) -> None:
         connection = self._connection
         if connection is None or reason.is_failure:
-            other = "3.1.1" if self._options.has_properties else "5"
-            advice = f'; try protocol = "{other}"' if reason == _OTHER_VERSION else ""
-            raise LostError(f"refuses the connection: {reason}{advice}", "refused_connections")
+            why = refusal(reason.value, str(reason), self._options.address.protocol)
+            raise LostError(f"refuses the connection: {why}", "refused_connections")
         _log.info("broker at %s accepts the connection", self._options.address)
         connection.accept(properties)
         self.counters["reconnects"] = self.counters["connections"]

@@ -49,9 +49,11 @@ def test_a_gateway_that_works_has_no_problems():
 
 
 def test_a_gateway_without_a_broker_is_alive_but_not_ready():
-    health = Health(connected=False, subscribed=False, storing=True, loop_age=0.1, lag=0.0)
+    why = "broker at b:1883 refuses the connection: Not authorized"
+    health = Health(connected=False, subscribed=False, storing=True, loop_age=0.1, lag=0.0, trouble=why)
     assert health.is_alive()
     assert health.problems() == ["not connected to the broker", "not subscribed"]
+    assert health.warnings() == [why]
 
 
 def test_a_loop_that_is_stuck_is_not_alive():

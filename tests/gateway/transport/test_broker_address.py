@@ -65,7 +65,8 @@ def test_an_address_with_a_port_shows_both():
 
 
 @pytest.mark.parametrize(
-    ("text", "password"), [("s3\n", "s3"), ("s3\r\n", "s3"), ("s3\n\n", "s3\n"), (" s3", " s3")]
+    ("text", "password"),
+    [("s3\n", "s3"), ("s3\r\n", "s3"), ("s3\n\n", "s3\n"), (" s3", " s3"), ("\ufeffs3", "s3")],
 )
 def test_a_password_file_holds_a_line(tmp_path, text, password):
     path = tmp_path / "password"
