@@ -1,9 +1,10 @@
 """Topics: the names that they may contain, and templates of topics."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 
 NOT_IN_TOPICS = "/+#\0"
 """Characters that the name of a node, a channel or a stream cannot have."""
@@ -28,6 +29,46 @@ def check_topic(what: str, topic: str) -> None:
     """Raise a ValueError that names it if a text cannot be the first levels of topics to publish to."""
     if not all(topic.split("/")) or any(character in topic for character in "+#\0") or topic.startswith("$"):
         raise ValueError(f"{what} is {topic!r}, expected a topic without + and #, empty levels and a leading $")
+
+
+def covers(wide: str, narrow: str) -> bool:
+    """Return whether a topic filter matches all topics that another matches.
+
+    >>> covers("home/#", "home/+/light"), covers("home/+", "+/light")
+    (True, False)
+    """
+    levels, others = wide.split("/"), narrow.split("/")
+    if levels[-1] == "#":
+        levels.pop()
+        others = others[: len(levels)]
+    pairs = zip_longest(levels, others)
+    return all(one == other or (one == "+" and other not in ("#", None)) for one, other in pairs)
+
+
+def overlap(one: str, other: str) -> bool:
+    """Return whether there are topics that two filters match, though neither covers the other.
+
+    >>> overlap("home/+", "+/light"), overlap("home/+", "office/+"), overlap("home/+", "home/#")
+    (True, False, False)
+    """
+    if covers(one, other) or covers(other, one):
+        return False
+    for level, other_level in zip_longest(one.split("/"), other.split("/")):
+        if "#" in (level, other_level):
+            return True
+        if level != other_level and (None in (level, other_level) or "+" not in (level, other_level)):
+            return False
+    return True
+
+
+def outermost(filters: Iterable[str]) -> dict[str, None]:
+    """Return the filters that no other covers, in order: a broker may send a message once for each that matches.
+
+    >>> list(outermost(["home/+", "home/#", "office/+", "home/attic"]))
+    ['home/#', 'office/+']
+    """
+    each = dict.fromkeys(filters)
+    return {text: None for text in each if not any(covers(wide, text) for wide in each if wide != text)}
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,13 @@
 
 import stat
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.options import PREVIOUS, RAISE, RECERTIFY, SAFE, DeviceReturn
 from streamfs.gateway.core.speech import safe_for
+from streamfs.gateway.messages.topics import overlap
 from streamfs.gateway.settings.settings import Settings
 from streamfs.gateway.transport.broker_address import BrokerAddress
 from streamfs.procedure.procedure import Procedure
@@ -18,7 +20,13 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 def cautions(settings: Settings, address: BrokerAddress, procedure: Procedure) -> list[str]:
     """Return warnings, each with its remedy: of the broker, the promise, and files that are open to others."""
     of_broker = *_of_broker(settings, address), *_of_protocol(settings)
-    return [*of_broker, *_of_promise(settings, procedure), *_of_devices(settings), *_of_files(settings)]
+    return [
+        *of_broker,
+        *_of_sources(settings),
+        *_of_promise(settings, procedure),
+        *_of_devices(settings),
+        *_of_files(settings),
+    ]
 
 
 def _of_broker(settings: Settings, address: BrokerAddress) -> Iterator[str]:
@@ -37,6 +45,16 @@ def _of_protocol(settings: Settings) -> Iterator[str]:
             "with MQTT 3.1.1 the broker does not say what it refuses, so that refused publications are lost, and "
             "decides itself how long it keeps the session; control messages do not expire"
         )
+
+
+def _of_sources(settings: Settings) -> Iterator[str]:
+    for one, other in combinations(settings.sources, 2):
+        filters = (source.route().template.filters(("+",))[0] for source in (one, other))
+        if overlap(*filters):
+            yield (
+                f"topics of the sources {one.topic} and {other.topic} overlap: the broker may send twice what "
+                "both match, which counts as duplicate readings; make one of them narrower"
+            )
 
 
 def _of_promise(settings: Settings, procedure: Procedure) -> Iterator[str]:

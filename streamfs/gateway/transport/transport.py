@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from streamfs.errors import TransportError
 from streamfs.gateway.messages.message import Message
 from streamfs.gateway.messages.publication import Publication
+from streamfs.gateway.messages.topics import outermost
 from streamfs.gateway.transport.backoff import Backoff
 from streamfs.gateway.transport.broker_address import BrokerAddress, parse_url
 from streamfs.gateway.transport.connection import BrokerConnection, ConnectOptions, LostError, check_range
@@ -164,14 +165,17 @@ class Transport:
             raise TransportError(self._drop(error)) from error
 
     def subscribe(self, topics: Iterable[str]) -> None:
-        """Subscribe at each connection, now if connected; raise a ValueError for an invalid topic filter."""
+        """Subscribe at each connection, now if connected; raise a ValueError for an invalid topic filter.
+
+        What a wider one covers is left out: a broker may send a message once for each that matches.
+        """
         wanted = list(topics)
         for topic in wanted:
             if not BrokerConnection.is_filter(topic):
                 raise ValueError(f"topic filter is {topic!r}, expected levels between slashes, or + or at last #")
-        self._topics.update(dict.fromkeys(wanted))
+        self._topics = outermost((*self._topics, *wanted))
         if self._connection is not None and self.is_connected:
-            self._connection.subscribe_to(wanted, self._qos)
+            self._connection.subscribe_to([topic for topic in wanted if topic in self._topics], self._qos)
 
     def check_subscribed(self, timeout: float = 10.0) -> None:
         """Wait at most `timeout` seconds until every subscription is granted; keep messages for `poll`."""

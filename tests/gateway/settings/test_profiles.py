@@ -333,6 +333,9 @@ def test_an_uplink_that_nobody_has_decoded_says_so():
     assert "payload has no values in object" in found["refused"]
 
 
+TWICE = "the broker may send twice what both match, which counts as duplicate readings; make one of them narrower"
+
+
 def test_what_rest_means_for_reopening_is_a_caution(tmp_path):
     lines = [
         'model = "m"',
@@ -350,6 +353,16 @@ def test_what_rest_means_for_reopening_is_a_caution(tmp_path):
         assert [each.partition(" ")[0] for each in found] == ["devices"] * 2 * warned
         assert bool(settings.bindings(["temperature@delta:0.5"]).devices) == warned
         assert any("reopen_after is 600 s" in each for each in found) == warned
+
+
+def test_sources_that_overlap_are_a_caution(tmp_path):
+    for topic, warned in [("{node}/light", True), ("+/{node}", False), ("office/{node}", False)]:
+        sources = "".join(f'[[source]]\ntopic = "{each}"\nchannel = "light"\n' for each in ("home/{node}", topic))
+        text = f'model = "m"\n[broker]\nurl = "mqtt://me@localhost"\n{sources}'
+        (tmp_path / "gateway.toml").write_text(text, encoding="utf-8")
+        settings = read_settings(tmp_path / "gateway.toml")
+        said = cautions(settings, settings.broker.address(), mean_procedure())
+        assert said == [f"topics of the sources home/{{node}} and {topic} overlap: {TWICE}"] * warned
 
 
 def test_messages_on_a_broker_are_proposed_as_sources():

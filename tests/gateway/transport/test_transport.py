@@ -34,7 +34,13 @@ mqtt = pytest.mark.mqtt
 
 @mqtt
 def test_what_is_published_is_received_in_order(broker):
-    with connected(broker.url, topics=["sensors/+/light", "sensors/+/door@flag:0.5"]) as receiver:
+    overlapping = [
+        "sensors/n1/+",
+        "sensors/+/light",
+        "sensors/n1/#",
+        "sensors/#",
+    ]  # and sent for each
+    with connected(broker.url, topics=overlapping) as receiver:
         before = time.time()
         send(broker, [b"%d" % number for number in range(300)])
         messages = receive(receiver, 300)
