@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from streamfs import StreamSet
 from streamfs.cli.app import main
 from streamfs.errors import DataError, MissingExtraError, TrainingError
-from streamfs.experiments.early import methods, triggers
+from streamfs.experiments.early import methods, protocol, triggers
 from streamfs.experiments.early.protocol import row_of
 from streamfs.experiments.early.series import LabelledSeries, Split
 from streamfs.experiments.early.sets import sets_in
@@ -84,7 +84,7 @@ def test_sets_are_found_by_the_names_of_their_files(tmp_path):
     streams(20).write(tmp_path / "b.csv")
     (tmp_path / "notes.txt").touch()
     with gzip.open(tmp_path / "c.tsv.gz", "wt") as file:
-        file.write("class\tt0\tt1\n" + "-1\t0.5\t1.5\n2\t3\t4\n" * 4)
+        file.write("class\t0\t1\n" + "-1\t0.5\t1.5\nturned on\t3\t4\n" * 4)
     found = sets_in(tmp_path)
     assert [*found] == ["a", "b", "c"]
     official, halves, lines = (files.split(0) for files in found.values())
@@ -97,7 +97,7 @@ def test_sets_are_found_by_the_names_of_their_files(tmp_path):
         for label, series in zip(lines.train.labels, lines.train.values[..., 0].tolist(), strict=True)
     } == {
         ("-1", 0.5, 1.5),
-        ("2", 3.0, 4.0),
+        ("turned on", 3.0, 4.0),
     }
 
 
@@ -125,7 +125,7 @@ def test_sets_that_cannot_be_compared_are_refused(tmp_path):
     for text, message in {
         "1\tx": "could not convert",
         "": "has no series",
-        "1\t2\n1\t2\t3": "inhomogeneous",
+        "1\t2\n1\t2\t3": "have 1 to 2 values, expected as many of each",
     }.items():
         (tmp_path / "a_test.tsv").write_text(text, encoding="utf-8")
         refused(tmp_path, f"a_test.tsv.*{message}")
@@ -135,6 +135,13 @@ def test_the_command_compares_methods_on_the_sets_of_a_folder(tmp_path, monkeypa
     streams(40).write(tmp_path / "a.csv")
     monkeypatch.setattr(methods, "ALPHAS", (0.5,))
     words = ["bench", "early", str(tmp_path), "--methods", "streamfs,threshold"]
+    (tmp_path / "b.tsv").touch()
+    with monkeypatch.context() as patched:
+        patched.setattr(protocol, "measure", None)  # is not come to
+        with pytest.raises(SystemExit):
+            main(words)
+    assert "b.tsv has no series" in capsys.readouterr().err
+    (tmp_path / "b.tsv").unlink()
     main([*words, "--json"])
     found = orjson.loads(capsys.readouterr().out)
     assert [row["method"] for row in found["trials"]] == ["streamfs", "threshold"] * 2

@@ -61,6 +61,8 @@ def early(folder: Path, seeds: int, methods: list[str] | None, as_json: bool) ->
     _check_methods(asked)
     console.announce_compiling()
     sets = {name: files.split for name, files in sets_in(folder).items()}
+    for split in sets.values():
+        split(0)  # what cannot be compared is refused before anything is measured
     with console.progress() as report, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of peers
         rows = list(measure(sets, range(seeds), asked, report))

@@ -16,6 +16,8 @@ from streamfs.experiments.early.series import Split
 FILE = re.compile(r"(?P<name>.+?)(?:_(?P<part>train|test))?\.(?:csv|csv\.gz|parquet|tsv|tsv\.gz)", re.IGNORECASE)
 """The file of a set, or of a part of one."""
 
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+
 EXPECTED = "NAME_train and NAME_test, or NAME alone, as .csv, .csv.gz, .parquet, .tsv or .tsv.gz"
 
 
@@ -77,18 +79,32 @@ def read_series(path: Path) -> StreamSet:
 
 
 def _read_lines(path: Path) -> StreamSet:
-    """Read a class, as a number, and the values of one column from each line; the first line may hold names."""
+    """Read a class and the values of one column from each line; the first line may hold names."""
     open_file = gzip.open if path.suffix.lower() == ".gz" else open
     try:
         with open_file(path, "rt", encoding="utf-8") as lines:
-            rows = [line.split() for line in map(str.strip, lines) if line]
-        table = np.array(rows[_has_names(rows) :], dtype=np.float64)
+            rows = [line.split("\t" if "\t" in line else None) for line in map(str.strip, lines) if line]
     except (ValueError, EOFError, gzip.BadGzipFile) as error:
         raise DataError(f"{path} cannot be read: {error}") from error
-    if table.ndim != 2 or table.shape[1] < 2:
+    labels = [_label(row[0]) for row in rows]
+    has_names = bool(rows) and not _NUMBER.fullmatch(labels[0]) and labels[0] not in labels[1:]
+    series = [_values(row, f"series {number} of {path}") for number, row in enumerate(rows[has_names:], start=1)]
+    lengths = {len(each) for each in series}
+    if lengths <= {0}:
         raise DataError(f"{path} has no series, expected a class and values on each line")
-    return StreamSet(table[:, 1:, np.newaxis], [f"{label:g}" for label in table[:, 0]], ["x0"])
+    if len(lengths) > 1:
+        raise DataError(f"series of {path} have {min(lengths)} to {max(lengths)} values, expected as many of each")
+    return StreamSet(np.array(series)[..., np.newaxis], labels[has_names:], ["x0"])
 
 
-def _has_names(rows: list[list[str]]) -> bool:
-    return bool(rows) and not re.fullmatch(r"[-+.\d].*", rows[0][0])
+def _label(cell: str) -> str:
+    """Return a class, which is a word or a number, however that is written."""
+    return f"{float(cell):g}" if _NUMBER.fullmatch(cell) else cell
+
+
+def _values(row: list[str], place: str) -> list[float]:
+    """Return the values behind a class."""
+    try:
+        return [float(cell) for cell in row[1:]]
+    except ValueError as error:
+        raise DataError(f"{place}: {error}") from error
