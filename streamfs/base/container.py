@@ -9,6 +9,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -118,14 +119,25 @@ def read(path: Path, largest: int) -> bytes:
 
 
 def write(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Write a file with this mode atomically, also if the power fails: its content is durable before its name."""
+    """Write a file with this mode atomically, also if the power fails: its content is durable before its name.
+
+    A device or a pipe, such as ``/dev/null``, is written to, and not replaced.
+    """
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
     partial = path.with_name(path.name + ".partial")
-    partial.touch(mode)
-    with partial.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        partial.touch(mode)
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:  # such as of a full disk, which names no file
+        with suppress(OSError):
+            partial.unlink()
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def digest(data: bytes) -> str:

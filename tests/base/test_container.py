@@ -1,5 +1,8 @@
 """The format of model files and snapshots."""
 
+import errno
+import os
+
 import numpy as np
 import pytest
 
@@ -43,3 +46,22 @@ def test_content_that_is_not_compressed_is_read_back_the_same():
 def test_short_content_is_that_of_a_zip_archive_to_the_byte(n):
     members = {f"member{number}.npy": bytes(range(number)) * number for number in range(n)}
     assert container._stored(members) == container._zipped(members, compress=False)
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    container.write(pipe, b"model")
+    assert (os.read(reader, 9), pipe.is_fifo(), [*tmp_path.iterdir()]) == (b"model", True, [pipe])
+    os.close(reader)
+
+
+def test_nothing_is_left_where_the_disk_is_full(tmp_path, monkeypatch):
+    def fill(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fill)
+    with pytest.raises(OSError, match=r"No space left on device: '.*model'"):
+        container.write(tmp_path / "model", b"0")
+    assert [*tmp_path.iterdir()] == []
