@@ -12,7 +12,8 @@ import numpy.typing as npt
 from feature_extractors import scan
 from feature_extractors.base import Array, Feature, channels_of
 from feature_extractors.report import split_channel
-from streamfs.base.workers import map_parts, workers
+from streamfs.base.ahead import map_ahead
+from streamfs.base.workers import workers
 from streamfs.data.streams import Integers, Labels, StreamSet
 from streamfs.errors import DataError
 
@@ -227,6 +228,7 @@ def tabulate(
     lengths = np.zeros(len(streams), np.int64)
     others = workers()
     parts = parts_of(streams, len(features), 1 if others is None else others.n)
+    map_parts = map_ahead if others is None else others.map
     for rows, found, ended in map_parts(partial(_values_of, tuple(features), max_silence, kept), parts):
         values[rows, : found.shape[1]], lengths[rows] = found, ended
     return FeatureTable(

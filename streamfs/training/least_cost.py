@@ -235,6 +235,7 @@ class LeastCost:
             limit,
             table.groups,
             self.model.seed,
+            n_jobs=-1,
             points=points,
             has_points_alone=self._has_points_alone,
         )
