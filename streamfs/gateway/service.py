@@ -11,6 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from streamfs.base.counters import summed
+from streamfs.gateway.all_warnings import AllWarnings
 from streamfs.gateway.commit_cycle import CommitCycle
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import Core
@@ -33,17 +34,12 @@ from streamfs.gateway.foreign import Foreign
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.announcer import Announcer
-from streamfs.gateway.operations.clock_warnings import clock_warnings
-from streamfs.gateway.operations.data_warnings import DataWarnings
-from streamfs.gateway.operations.device_warnings import device_warnings, unguarded_warning
 from streamfs.gateway.operations.health import Health, Statistics
 from streamfs.gateway.operations.left_out_notes import LeftOutNotes
 from streamfs.gateway.operations.log_notes import LogNotes
-from streamfs.gateway.operations.promise_warnings import promise_warnings
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.recovery import recover
 from streamfs.gateway.redeliveries import Redeliveries
-from streamfs.gateway.settings.proposals import suggestion
 from streamfs.gateway.storage.energy_log import EnergyLog
 from streamfs.gateway.storage.state import State
 from streamfs.gateway.storage.store import Disk, Nowhere, Store
@@ -188,12 +184,7 @@ class Gateway:
         self._pass_at = monotonic() + self._rest  # ... of its next record, at the earliest
         self._notes = LogNotes()
         self._left_out = LeftOutNotes(self._core.left_out())
-        self._clock_warnings: list[str] = []
-        self._of_data = DataWarnings(self._suggest)
-        self._data_warnings: list[str] = []
-        self._promise_warnings: list[str] = []
-        self._device_warnings: list[str] = []
-        self._shard_warnings: list[str] = []
+        self._warnings = AllWarnings(self._options.prefix)
         self._continues = state is not None and state.log.end > 0  # else starting publishes all control messages
         self._take([start_record(procedure.digest, self._clock.now(), self._core.configuration)], 0)
         if self._continues:
@@ -250,14 +241,8 @@ class Gateway:
             trouble=self._transport.trouble,
             refused_model=self._model_file.refused,
             refused_publications=self._cycle.outbox.refused,
-            clocks=self._clock_warnings,
-            data=[
-                *self._shard_warnings,
-                *self._promise_warnings,
-                *self._device_warnings,
-                *self._data_warnings,
-                *self._left_out.warnings,
-            ],
+            clocks=self._warnings.clocks,
+            data=[*self._warnings.others, *self._left_out.warnings],
             outbox_fullness=self._cycle.outbox.fullness,
         )
 
@@ -507,30 +492,13 @@ class Gateway:
         """Update the statistics, and log and announce what is new."""
         self._left_out.update(self._core.left_out(), self._core.roster.name, self.turned)
         self._statistics = self._new_statistics()
-        self._clock_warnings = clock_warnings(self._core.clocks_astray(self._clock.now()), self._clock.step)
-        counters = self._statistics.counters
-        self._data_warnings = self._of_data.update(
-            self.turned, counters, self._dead_letters.last, self._core.orphans, self._core.unheard()
+        self._warnings.update(
+            self.turned, self._core, self._statistics, self._dead_letters, self._clock, self.lease
         )
-        labels = f"{self._options.prefix}/label/{{stream}}"
-        self._promise_warnings = promise_warnings(self._statistics.promise, labels)
-        self._shard_warnings = [] if self.lease is None else self.lease.troubles
-        conduct = self._core.conduct
-        self._device_warnings = [
-            *device_warnings(conduct.devices.values()),
-            *unguarded_warning(conduct.unguarded),
-        ]
-        self._notes.update(counters)
+        self._notes.update(self._statistics.counters)
         self._statistics_due = self.turned + _STATISTICS
         self._cycle.outbox.add_passing(self._announcer.news(self._core.roster.streams))
         self._cycle.commit_concluded(2 * self._rest)
-
-    def _suggest(self, topic: str) -> str:
-        """Return what could be done about a topic that feeds no stream."""
-        if any(route.find(topic) is not None for route in self._core.roster.routes.routes):
-            return ""
-        name = suggestion(topic)
-        return f'a source with device = "{name}" may read it' if name else "no source has such a topic"
 
     def _all_counters(self) -> Counter[str]:
         parts = (

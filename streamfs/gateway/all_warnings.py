@@ -1,0 +1,55 @@
+"""What a gateway warns of: clocks, data, its promise, devices, and gateways that share its streams."""
+
+from typing import TYPE_CHECKING
+
+from streamfs.gateway.core.core import Core
+from streamfs.gateway.dead_letters import DeadLetters
+from streamfs.gateway.operations.clock_warnings import clock_warnings
+from streamfs.gateway.operations.data_warnings import DataWarnings
+from streamfs.gateway.operations.device_warnings import device_warnings, unguarded_warning
+from streamfs.gateway.operations.health import Statistics
+from streamfs.gateway.operations.promise_warnings import promise_warnings
+from streamfs.gateway.settings.proposals import suggestion
+from streamfs.gateway.transport.steady_clock import SteadyClock
+
+if TYPE_CHECKING:
+    from streamfs.gateway.core.routes import Route
+    from streamfs.gateway.lease import Lease
+
+
+class AllWarnings:
+    """The warnings of the last update: of `clocks`, and all `others`."""
+
+    def __init__(self, prefix: str) -> None:
+        self.clocks: list[str] = []
+        self.others: list[str] = []
+        self._labels = f"{prefix}/label/{{stream}}"
+        self._routes: tuple[Route, ...] = ()
+        self._of_data = DataWarnings(self._suggest)
+
+    def update(
+        self,
+        now: float,
+        core: Core,
+        statistics: Statistics,
+        dead_letters: DeadLetters,
+        clock: SteadyClock,
+        lease: "Lease | None",
+    ) -> None:
+        """Look again, at a monotonic time."""
+        self._routes = core.roster.routes.routes
+        self.clocks = clock_warnings(core.clocks_astray(clock.now()), clock.step)
+        self.others = [
+            *([] if lease is None else lease.troubles),
+            *promise_warnings(statistics.promise, self._labels),
+            *device_warnings(core.conduct.devices.values()),
+            *unguarded_warning(core.conduct.unguarded),
+            *self._of_data.update(now, statistics.counters, dead_letters.last, core.orphans, core.unheard()),
+        ]
+
+    def _suggest(self, topic: str) -> str:
+        """Return what could be done about a topic that feeds no stream."""
+        if any(route.find(topic) is not None for route in self._routes):
+            return ""
+        name = suggestion(topic)
+        return f'a source with device = "{name}" may read it' if name else "no source has such a topic"
