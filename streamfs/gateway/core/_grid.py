@@ -128,9 +128,9 @@ def take(held, output, parts, values, times, cursor):
     g = grid[0]
     if cursor[0] == cursor[1] == 0 and g.cell == NONE:
         g.charged = g.known_message = NONE
-    if not _emit_fed(held, output):
-        return EMITTED
-    while cursor[0] < len(parts):
+    while _emit_fed(held, output):
+        if cursor[0] == len(parts):
+            return DONE
         part = parts[cursor[0]]
         node = nodes[part.node]
         if cursor[1] == part.first and not _has_samples(part, values):
@@ -138,18 +138,17 @@ def take(held, output, parts, values, times, cursor):
                 return FULL
             _take_number(held, node, part)
             cursor[1] = part.end
-        while cursor[1] < part.end:
-            i = cursor[1]
-            if isfinite(values[i]):
-                if g.n_free < g.fan:
-                    return FULL
-                stamp = part.stamp + part.step * (i - part.first) if part.step == part.step else times[i]
-                _add(held, node, part, stamp, values[i])
-            cursor[1] += 1
-            if not _emit_fed(held, output):
-                return EMITTED
-        cursor[0] += 1
-    return DONE
+        i = cursor[1]
+        if i == part.end:
+            cursor[0] += 1
+            continue
+        if isfinite(values[i]):
+            if g.n_free < g.fan:
+                return FULL
+            stamp = part.stamp + part.step * (i - part.first) if part.step == part.step else times[i]
+            _add(held, node, part, stamp, values[i])
+        cursor[1] += 1
+    return EMITTED
 
 
 @kernel
