@@ -100,17 +100,23 @@ def hosted(
             gateway.lease = exits.enter_context(closing(lease))
         warm_up(gateway.core.procedure)
         if settings.http is not None:
-            from streamfs.gateway.operations.web import ForPages, serve  # noqa: PLC0415 - needs an extra
-
-            actions = _actions(settings, settings.http, gateway)
-            pages = ForPages(view.newest, view.course, actions)
-            site = serve(settings.http.host, settings.http.port, gateway.statistics, gateway.health, pages)
-            host, port = exits.enter_context(site)
-            _log.info("metrics and health at http://%s:%d", host, port)
-            if actions.are_allowed:
-                view.http, view.muted = f"http://{host}:{port}", lambda: actions.muted
+            exits.enter_context(_served(settings, settings.http, gateway, view))
         exits.enter_context(_frozen_garbage())
         yield gateway
+
+
+@contextmanager
+def _served(settings: Settings, http: Http, gateway: Gateway, view: ViewWriter) -> Iterator[None]:
+    """Answer over HTTP in a block."""
+    from streamfs.gateway.operations.web import ForPages, serve  # noqa: PLC0415 - needs an extra
+
+    actions = _actions(settings, http, gateway)
+    pages = ForPages(view.newest, view.course, actions)
+    with serve(http.host, http.port, gateway.statistics, gateway.health, pages) as (host, port):
+        _log.info("metrics and health at http://%s:%d", host, port)
+        if actions.are_allowed:
+            view.http, view.muted = f"http://{host}:{port}", lambda: actions.muted
+        yield
 
 
 def prepare(settings: Settings) -> None:
