@@ -67,8 +67,9 @@ def test_a_number_alone_shows_it_and_a_value_alone_does_not():
 
 def test_a_message_of_several_channels_has_come_if_all_of_them_have():
     fields = Route.of("multi/{node}", fields={"a": "x", "b": "y"}, time="t")
-    core = begun(Bindings.single(["x", "y"], routes=(fields,)))
+    core = begun(Bindings.single(["x", "y"], routes=(fields, Route.of("bare/{node}"))))
     core.take([raw("multi/n1", b'{"a":1,"t":5}')])
+    assert not core.has_come(raw("bare/n1", b"1"))  # of no channel: refused
     assert core.has_come(raw("multi/n1", b'{"a":1,"t":5}'))
     assert not core.has_come(raw("multi/n1", b'{"a":1,"b":2,"t":5}'))
     assert not core.has_come(raw("multi/n1", b'{"t":5}'))

@@ -120,13 +120,14 @@ class Intake:
             return False
         try:
             decoded = target.codec.decode(record.payload, record.arrival, record.content_type)
+            if target.slot != NONE and not isinstance(decoded, Several):
+                return self._part_has_come(target.slot, decoded, record)
+            parts = _named(target.channel, decoded).parts
         except PayloadError:
             return False
-        if target.slot != NONE and not isinstance(decoded, Several):
-            return self._part_has_come(target.slot, decoded, record)
         slots = [
             (slot, part)
-            for name, part in _named(target.channel, decoded).parts
+            for name, part in parts
             for slot, _ in self._slots(target.node, name, thins=target.thins) or [(NONE, AS_SENT)]
         ]
         return bool(slots) and all(self._part_has_come(slot, part, record) for slot, part in slots)
