@@ -1,6 +1,5 @@
 """The settings of a gateway, and how ``gateway.toml`` is read."""
 
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from typing import Any
 from streamfs.errors import SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.feeds import Feed
+from streamfs.gateway.core.option_declaration import declared
 from streamfs.gateway.core.options import RECERTIFY, AfterWithdrawal, Commits, DeviceReturn, Drift, Limits, Time
 from streamfs.gateway.core.shards import Shard, Share, zone_by_node
 from streamfs.gateway.settings.broker import Broker
@@ -24,6 +24,7 @@ from streamfs.gateway.settings.streams import Streams
 from streamfs.gateway.settings.toml_lines import Place, line_of, lines_of
 from streamfs.gateway.settings.toml_problems import Problems
 from streamfs.gateway.settings.toml_section import Section
+from streamfs.gateway.settings.toml_syntax import syntax_error
 
 _SECTIONS = {
     "time": Time,
@@ -170,11 +171,11 @@ def read_settings(path: str | PathLike[str]) -> Settings:
     except UnicodeDecodeError as error:
         raise SettingsError(f"{file} cannot be read: {error}; save it as UTF-8") from error
     except OSError as error:
-        raise SettingsError(f"{file} cannot be read: {error}") from error
+        raise SettingsError(f"{file} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise SettingsError(_with_line(file, error)) from error
+        raise SettingsError(syntax_error(file, text, error)) from error
     lines = lines_of(text)
-    problems = Problems(file, lines)
+    problems = Problems(file, lines, tuple(declared(TopLevel)))
     found = _sections(Section(values, (), problems), file.parent / FOLDER)
     problems.report()
     return Settings(file=file, lines=lines, **found)
@@ -211,11 +212,3 @@ def _note_own_topics(sections: Sequence[Section], sources: Sequence[InputSource]
         if str(source.topic).startswith(own):  # one that is missing is noted already
             expected = f"expected one outside {own}: what the gateway publishes is never a reading"
             sections[source.number].note("topic", f"is {source.topic!r}, {expected}")
-
-
-def _with_line(file: Path, error: Exception) -> str:
-    """Return the error of a file that is not TOML, with its line in front."""
-    found = re.search(r" \(at line (\d+), column \d+\)$", str(error))
-    if found is None:
-        return f"{file}: {error}, expected TOML"
-    return f"{file}, line {found[1]}: {str(error)[: found.start()]}, expected TOML"

@@ -1,7 +1,7 @@
 """Errors of a TOML file, reported together."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from streamfs.errors import SettingsError
@@ -11,10 +11,14 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Problems:
-    """Collects the errors of a file; ``lines`` are those of its keys, see `lines_of`."""
+    """Collects the errors of a file; ``lines`` are those of its keys, see `lines_of`.
 
-    def __init__(self, file: Path, lines: Mapping[Place, int]) -> None:
+    Of its options, ``at_top`` are in no table.
+    """
+
+    def __init__(self, file: Path, lines: Mapping[Place, int], at_top: Sequence[str] = ()) -> None:
         self.file = file
+        self.at_top = at_top
         self._lines = lines
         self._found: list[tuple[int, str]] = []
 

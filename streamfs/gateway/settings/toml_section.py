@@ -140,6 +140,8 @@ class Section:
         for key in self._values:
             if key not in self._known:
                 unknown = "is unknown" + (nearest(key, known) or f", expected one of {', '.join(known)}")
+                if self._place and key in self._problems.at_top:
+                    unknown = "is in a table: write it above the first [...] of the file"
                 self.note(key, GONE.get(key, unknown))
 
 

@@ -199,6 +199,7 @@ WRONG = {
     '[homeassistant]\nprefix = "+"': "line 2: homeassistant.prefix is '+', expected a topic",
     "[drift]\ndelta = 1": "line 2: drift.delta is 1.0, expected a number, more than 0 and at most 0.5",
     '[drift]\nenabled = "yes"': "line 2: drift.enabled is 'yes', expected true or false",
+    "[http]\nport = 1\nstate = 's'": "line 3: http.state is in a table: write it above the first",
     "[nonsense]": "line 1: nonsense is unknown, expected one of broker",
 }
 WRONG_BROKER = {
@@ -246,7 +247,12 @@ def test_all_errors_are_reported_together_in_the_order_of_the_file(problems):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b'model = "a"\nname = \n', "line 2: Invalid value, expected TOML"),
+        (b'model = "a"\nname = \n', "line 2: Invalid value, expected TOML: write a value"),
+        (b"model = a.streamfs", 'line 1: Invalid value, expected TOML: write text in quotes, key = "text"'),
+        ("model = “a”".encode(), "expected TOML: write straight quotes"),
+        (b"model: a", "expected TOML: write key = value"),
+        (b"trust = True", "expected TOML: write true or false"),
+        (rb'model = "C:\models"', r"expected TOML: write text with .* between single quotes"),
         (b'model = "a"\nmodel = "b"\n', "line 2: Cannot overwrite a value, expected TOML"),
         (b"model = '\xff'\n", "cannot be read: .*; save it as UTF-8"),
         (b"model = 1" + b"0" * 5000, "expected TOML"),
