@@ -117,7 +117,11 @@ def disk(what: str, folder: Path) -> Iterator[Diagnosis]:
     free = disk_usage(place).free
     status = OK if free >= LEAST_FREE else WARNING
     yield Diagnosis(what, status, f"{place} has {free / 1e9:.1f} GB free")
-    seconds = _seconds_to_sync(place)
+    try:
+        seconds = _seconds_to_sync(place)
+    except OSError as error:
+        yield Diagnosis(what, ERROR, f"{place} takes no file: {error.strerror}")
+        return
     slow = seconds > SLOWEST_SYNC
     advice = ": commits will hold a gateway up; use a quicker disk or card" if slow else ""
     yield Diagnosis(what, WARNING if slow else OK, f"makes a small file durable in {1e3 * seconds:.2g} ms{advice}")

@@ -2,6 +2,8 @@
 
 import socket
 import time
+from errno import ENOSPC
+from unittest.mock import Mock
 
 import orjson
 import pytest
@@ -66,6 +68,8 @@ def test_a_disk_is_looked_at(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "LEAST_FREE", 1e30)
     monkeypatch.setattr(doctor, "SLOWEST_SYNC", 0.0)
     assert [finding.status for finding in doctor.disk("state", tmp_path)] == [WARNING, WARNING]
+    monkeypatch.setattr(doctor, "_seconds_to_sync", Mock(side_effect=OSError(ENOSPC, "No space left on device")))
+    assert [*doctor.disk("state", tmp_path)][1].text == f"{tmp_path} takes no file: No space left on device"
 
 
 def test_a_broker_that_does_not_answer_is_an_error(monkeypatch):
