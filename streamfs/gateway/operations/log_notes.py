@@ -13,7 +13,7 @@ NOTES = {
     "labels_unused": "labels name a class that the model does not have, or a stream that is not decided",
     "lost_sessions": "the broker had forgotten the gateway's session: what came while it was away is "
     "lost; raise session_expiry, or let the broker keep sessions on its disk",
-    "lost": "sequence numbers are missing: messages were lost before the gateway",
+    "lost": "sequence numbers are missing: messages were lost before the gateway, or were rejected or late",
 }
 """The warnings, by counter."""
 
