@@ -1,6 +1,7 @@
 """HTTP: metrics for Prometheus, liveness and readiness."""
 
 import logging
+import math
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from ipaddress import ip_address
 from threading import Condition, Thread
-from time import monotonic, sleep
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs
 
@@ -33,6 +34,7 @@ _ROUND = 0.1  # seconds between checks for the end
 VIEWS = {f"/view/{name}": name for name in (NOW, STREAMS)}
 _FAREWELL = 0.5  # seconds for unfinished answers to break off
 _PENANCE = 1.0  # seconds that a wrong token takes
+_MERCY = 60.0  # seconds within which one is logged
 
 _INDEX = b"""<!DOCTYPE html>
 <html lang="en"><meta charset="utf-8"><title>streamfs gateway</title>
@@ -125,6 +127,7 @@ class _Server(ThreadingHTTPServer):
         self.health = health
         self._connections: dict[Any, bool] = {}  # whether they come from this machine
         self._changed = Condition()
+        self._accuses_from = -math.inf
         super().__init__(address, _Handler)
 
     def server_bind(self) -> None:
@@ -147,6 +150,16 @@ class _Server(ThreadingHTTPServer):
         else:  # those that were cut have not ended yet
             request.sendall(b"HTTP/1.0 503 Service Unavailable\r\n\r\n")
             self.shutdown_request(request)
+
+    def accuse(self, client: str) -> None:
+        """Log that somebody has no right token, once in a while."""
+        if monotonic() >= self._accuses_from:
+            self._accuses_from = monotonic() + _MERCY
+            _log.warning(
+                "somebody at %s asked for an action without the right token (further ones within %g s go unsaid)",
+                client,
+                _MERCY,
+            )
 
     def shutdown_request(self, request: Any) -> None:
         super().shutdown_request(request)
@@ -205,14 +218,24 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(HTTPStatus.NOT_FOUND)
             return
         if not actions.admits(self.headers.get("Authorization", "").removeprefix("Bearer ")):
-            sleep(_PENANCE)
-            _log.warning("somebody at %s asked for an action without the right token", self.client_address[0])
+            self.server.accuse(str(self.client_address[0]))
+            self._do_penance()
             self._answer_action(HTTPStatus.FORBIDDEN, "the token is not the right one")
             return
         try:
             self._answer_action(HTTPStatus.OK, actions.do(self._body(), str(self.client_address[0])))
         except PayloadError as error:
             self._answer_action(HTTPStatus.BAD_REQUEST, str(error))
+
+    def _do_penance(self) -> None:
+        """Wait, unless the connection is cut meanwhile, and leave out what else is sent."""
+        end = monotonic() + _PENANCE
+        with suppress(TimeoutError):
+            while (left := end - monotonic()) > 0:
+                self.connection.settimeout(left)
+                if not self.connection.recv(LONGEST):
+                    raise ConnectionError("a client has left, or was cut")
+        self.connection.settimeout(PATIENCE)
 
     def _body(self) -> bytes:
         """Read what follows the head."""

@@ -280,6 +280,19 @@ def test_clients_that_dawdle_keep_nobody_out(site, monkeypatch):
         assert read_to_end(slow[0]) == b""
 
 
+def test_wrong_tokens_keep_nobody_out_and_are_logged_once(monkeypatch, caplog):
+    monkeypatch.setattr(web, "_PENANCE", 600.0)
+    pages = web.ForPages(actions=Actions("a token of sixteen", {}, print, print))
+    with web.serve(HOST, 0, lambda: STATISTICS, lambda: WELL, pages) as site, ExitStack() as clients:
+        wrong = []
+        for number in range(3 * web.MOST):
+            wrong.append(clients.enter_context(connect(site)))
+            wrong[-1].sendall(b"POST /do HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}")
+            assert number < web.MOST or read_to_end(wrong[number - web.MOST]) == b""
+        assert get(site, "/readyz")[0] == 200
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
 def test_the_end_cuts_what_is_open_and_frees_the_port(monkeypatch):
     monkeypatch.setattr(web, "PATIENCE", 600.0)
     with web.serve(HOST, 0, lambda: STATISTICS, lambda: WELL) as site:
