@@ -29,11 +29,15 @@ _AT_ONCE = 1000  # records replayed together
 
 
 class Recovered(NamedTuple):
-    """The core as of the last stored record, effects not in the journal, and the number of records replayed."""
+    """The core as of the last stored record, effects not in the journal, and what the last run had.
+
+    These are the number of records replayed, and the topics that were subscribed to.
+    """
 
     core: Core
     effects: Effects
     n_replayed: int
+    topics: tuple[str, ...]
 
 
 def recover(
@@ -71,10 +75,11 @@ def recover(
         made = core.take(run)
         if end > state.journal.position:
             effects.add(made)
+    topics = core.topics
     if core.configuration != described(bindings, options):
         _check_roles(state, core, bindings)
         core = Core.from_state(core.to_state()(), load, bindings, options)
-    return Recovered(core, effects, state.log.end - position)
+    return Recovered(core, effects, state.log.end - position, topics)
 
 
 def resume(state: State, *, trust: bool = False) -> Recovered:

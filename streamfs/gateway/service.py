@@ -125,6 +125,8 @@ class Gateway:
         If the state cannot be used.
     """
 
+    _former_topics: tuple[str, ...] = ()  # of the last run
+
     def __init__(
         self,
         procedure: Procedure,
@@ -161,7 +163,7 @@ class Gateway:
             self._core = Core(procedure, bindings, self._options, self._models.__getitem__)
             self._store: Store = Nowhere()
         else:
-            self._core, effects, self._counters["replayed"] = recover(
+            self._core, effects, self._counters["replayed"], self._former_topics = recover(
                 state, procedure, bindings, self._options, trust=trust
             )
             procedure = self._model_file.accepted(procedure, self._core.roster)
@@ -287,7 +289,8 @@ class Gateway:
         log = nullcontext() if self._energy_log is None else EnergyLog(self._energy_log)
         with log as self._cycle.energy_file:
             try:
-                self._transport.subscribe((*self._core.topics, *self._announcer.topics))
+                topics = *self._core.topics, *self._announcer.topics
+                self._transport.subscribe(topics, self._former_topics)
                 if patience is not None:
                     self._transport.connect(patience)
                     self._transport.check_subscribed(patience)
@@ -434,13 +437,13 @@ class Gateway:
 
     def _reconfigure(self, procedure: Procedure, bindings: Bindings, options: Options) -> None:
         """Go on with other settings; open episodes of streams that are fed as before stay open."""
-        core = self._core.reconfigured(bindings, options)
+        former, core = self._core.topics, self._core.reconfigured(bindings, options)
         self._foreign.follow(bindings)
         if self.lease is not None:
             self.lease.follow(bindings, self._transport)
         self._core = self._cycle.core = self._redeliveries.core = core
         self._take([settings_record(procedure.digest, self._clock.now(), core.configuration)], 0)
-        self._transport.subscribe((*core.topics, *self._announcer.topics))
+        self._transport.subscribe((*core.topics, *self._announcer.topics), former)
         _log.info("other settings hold from now on, and model %s", procedure.digest)
 
     def _heed_withdrawal(self) -> None:

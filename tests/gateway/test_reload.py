@@ -286,3 +286,4 @@ def test_what_a_replay_makes_of_other_settings_is_what_the_gateway_made(tmp_path
         found = recover(state, OLD, OTHERWISE, make_options(reopen_after=3.0))
         assert last_model(state).digest == OLD.digest
     assert content(found.core) == content(later)
+    assert "home/+" in found.topics

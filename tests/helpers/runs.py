@@ -24,7 +24,7 @@ class Run:
         except BaseException:
             self.state.close()
             raise
-        self.core, self.effects, self.n_replayed = recovered
+        self.core, self.effects, self.n_replayed, _ = recovered
 
     def __enter__(self):
         return self

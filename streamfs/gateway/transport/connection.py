@@ -215,6 +215,11 @@ class BrokerConnection(Client):
             _, packet_id = self.subscribe([(topic, qos) for topic in topics])
             self.subscribing[packet_id or 0] = topics
 
+    def unsubscribe_from(self, topics: list[str]) -> None:
+        """Unsubscribe from topics, whether they were subscribed to or not."""
+        if topics:
+            self.unsubscribe(topics)
+
     def objection(self, publication: Publication) -> str:
         """Return why the broker could never take a publication; empty if it can."""
         if not is_topic(publication.topic):

@@ -116,6 +116,7 @@ class Transport:
         self._retry_at = -math.inf
         self._session_lost = False
         self._topics: dict[str, None] = {}
+        self._left: dict[str, None] = {}
         self._refused: dict[str, str] = {}
         self._confirmed: list[object] = []
         self._not_taken: list[tuple[object, str]] = []
@@ -164,18 +165,22 @@ class Transport:
         except LostError as error:
             raise TransportError(self._drop(error)) from error
 
-    def subscribe(self, topics: Iterable[str]) -> None:
+    def subscribe(self, topics: Iterable[str], instead_of: Iterable[str] = ()) -> None:
         """Subscribe at each connection, now if connected; raise a ValueError for an invalid topic filter.
 
-        What a wider one covers is left out: a broker may send a message once for each that matches.
+        What a wider one covers is left out: a broker may send a message once for each that matches. That, and what
+        is not among the topics that they replace, the broker is asked to forget: it may be in the session.
         """
         wanted = list(topics)
         for topic in wanted:
             if not BrokerConnection.is_filter(topic):
                 raise ValueError(f"topic filter is {topic!r}, expected levels between slashes, or + or at last #")
-        self._topics = outermost((*self._topics, *wanted))
+        former = dict.fromkeys(instead_of)
+        self._topics = outermost((*(topic for topic in self._topics if topic not in former), *wanted))
+        self._left = {topic: None for topic in (*self._left, *former, *wanted) if topic not in self._topics}
         if self._connection is not None and self.is_connected:
             self._connection.subscribe_to([topic for topic in wanted if topic in self._topics], self._qos)
+            self._connection.unsubscribe_from([*self._left])
 
     def check_subscribed(self, timeout: float = 10.0) -> None:
         """Wait at most `timeout` seconds until every subscription is granted; keep messages for `poll`."""
@@ -384,6 +389,7 @@ class Transport:
         self._session_lost |= not has_session
         self._warned.clear()
         connection.subscribe_to(list(self._topics), self._qos)
+        connection.unsubscribe_from([*self._left])
         if self._birth is not None:
             self.publish(self._birth)
 

@@ -130,6 +130,24 @@ def test_what_is_not_acknowledged_comes_again_and_what_is_does_not(broker):
 
 
 @mqtt
+def test_the_session_forgets_topics_that_others_replace(broker):
+    with connected(broker.url, "gateway", ["sensors/+/light", "other/#"], session_expiry=60) as receiver:
+        receiver.subscribe(["sensors/#"], ["sensors/+/light", "other/#"])
+        receiver.check_subscribed(PATIENCE)
+        send(broker, [b"0"], "other/n1")
+        send(broker, [b"1", b"2"])
+        assert numbers(receive(receiver, 2)) == [1, 2]
+        receiver.acknowledge(2)
+    with ending(Transport(broker.url, "gateway", session_expiry=60)) as receiver:
+        receiver.subscribe(["sensors/n1/light"], ["sensors/#"])
+        receiver.connect(PATIENCE)
+        receiver.check_subscribed(PATIENCE)
+        send(broker, [b"0"], "sensors/n2/light")
+        send(broker, [b"3", b"4"])
+        assert numbers(receive(receiver, 2)) == [3, 4]
+
+
+@mqtt
 def test_no_more_arrive_unacknowledged_than_receive_maximum(broker):
     with connected(broker.url, topics=["sensors/#"], receive_maximum=30) as receiver:
         send(broker, [b"%d" % number for number in range(100)])
