@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from errno import ENOTDIR
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +20,8 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
     if not folder.is_dir():
         if not parent.exists():
             make_folder(parent)
+        if folder.exists():
+            raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), folder)
         folder.mkdir(mode, exist_ok=True)
     if folder.stat().st_dev == parent.stat().st_dev:
         with suppress(PermissionError):

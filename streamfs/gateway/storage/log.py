@@ -245,7 +245,9 @@ def _lock(folder: Path) -> IO[bytes]:
         except BlockingIOError:
             file.seek(0)
             owner = file.read().decode(errors="replace")
-            raise StateError(f"{folder} is in use by another gateway, process {owner}") from None
+            raise StateError(
+                f"{folder} is in use by another gateway, process {owner}: stop it, or name another state"
+            ) from None
         with suppress(OSError):  # it is locked even on a full disk
             file.truncate(0)
             file.write(b"%d" % os.getpid())

@@ -75,7 +75,7 @@ class BrokerAddress:
 
     def __post_init__(self) -> None:
         try:
-            is_host = bool(self.host.encode("idna"))
+            is_host = bool(self.host.encode("idna")) and not re.search(r"\s", self.host)
         except UnicodeError:
             is_host = False
         if not is_host:

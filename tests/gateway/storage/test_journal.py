@@ -437,7 +437,7 @@ def test_a_model_that_cannot_be_removed_is_named(tmp_path):
 
 def test_a_model_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "models").touch()
-    with pytest.raises(StorageError, match=rf"\.streamfs cannot be written: {os.strerror(errno.EEXIST)}"):
+    with pytest.raises(StorageError, match=rf"\.streamfs cannot be written: {os.strerror(errno.ENOTDIR)}"):
         Models(tmp_path / "models").keep_model(b"model")
 
 

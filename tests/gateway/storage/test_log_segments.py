@@ -95,7 +95,7 @@ def test_a_spool_whose_sync_failed_is_synced_before_the_folder_that_was_moved_fr
 
 def test_a_second_gateway_is_refused(tmp_path):
     with closing(Log(tmp_path)):
-        with pytest.raises(StateError, match=f"is in use by another gateway, process {os.getpid()}"):
+        with pytest.raises(StateError, match=f"by another gateway, process {os.getpid()}: stop it, or name"):
             Log(tmp_path)
         code = "import sys; from streamfs.gateway.storage.log import Log; Log(sys.argv[1])"
         ended = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)

@@ -36,6 +36,7 @@ def test_a_url_names_a_broker(url, address):
         "http://broker",
         "mqtt://",
         "mqtt://a..b",
+        "mqtt://my broker",
         "mqtt://broker:x",
         "mqtt://broker:0",
         "mqtt://broker:70000",
