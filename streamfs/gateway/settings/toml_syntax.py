@@ -7,7 +7,8 @@ _PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _REMEDIES = {  # by what is in the line
     r"[\u2018-\u201f\xab\xbb]": 'write straight quotes, "',
     r'=\s*"[^"]*\\': r"write text with \ between single quotes, 'C:\new'",
-    r"^[^=\"']*:": "write key = value",
+    r"[\x00-\x08\xa0\u2000-\u200f\u2028\ufeff]": "remove what looks like a space and is none",
+    r"^[^=\"']*:|^\s*\{": "write key = value",
     r"=\s*(True|TRUE|yes|on|False|FALSE|no|off)\b": "write true or false",
     r"=\s*([^\W\d]|/|\.)": 'write text in quotes, key = "text"',
     r"=\s*(#.*)?$": "write a value, or remove the key",

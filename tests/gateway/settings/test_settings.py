@@ -251,6 +251,7 @@ def test_all_errors_are_reported_together_in_the_order_of_the_file(problems):
         (b"model = a.streamfs", 'line 1: Invalid value, expected TOML: write text in quotes, key = "text"'),
         ("model = “a”".encode(), "expected TOML: write straight quotes"),
         (b"model: a", "expected TOML: write key = value"),
+        ("model\xa0= 'a'".encode(), "expected TOML: remove what looks like a space"),
         (b"trust = True", "expected TOML: write true or false"),
         (rb'model = "C:\models"', r"expected TOML: write text with .* between single quotes"),
         (b'model = "a"\nmodel = "b"\n', "line 2: Cannot overwrite a value, expected TOML"),
