@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.one_by_one import check_one_by_one
 from helpers.random_models import random_forest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -229,21 +230,7 @@ class TestProcedure:
     @given(seed=st.integers(0, 200), size=st.integers(1, 40))
     @settings(max_examples=30)
     def test_samples_may_come_one_by_one_or_together_and_through_a_snapshot(self, seed, size):
-        rng, procedure, n = np.random.default_rng(seed), forest_procedure(seed % 5), 40
-        names = rng.choice(["a", "b", "c"], n).tolist()
-        times = np.sort(rng.integers(0, 20, n)) * 0.5 - rng.choice([0.0, 0.2, 1.0], n)
-        samples = np.round(rng.normal(0, 1, (n, 3)), 1)
-        samples[rng.random((n, 3)) < 0.2] = NAN
-        singles, batches = Engine(procedure), Engine(procedure)
-        one_by_one, together = [], []
-        for i in range(n):
-            decision = singles.push(names[i], times[i], samples[i])
-            one_by_one += [] if decision is None else [decision]
-        for i in range(0, n, size):
-            together += batches.push_batch(names[i : i + size], times[i : i + size], samples[i : i + size])
-            batches = Engine.restore(procedure, batches.snapshot())
-        assert repr(together) == repr(one_by_one)
-        assert batches.snapshot() == singles.snapshot()
+        check_one_by_one(forest_procedure(seed % 5), np.random.default_rng(seed), 3, 1, size)
 
     @given(seed=st.integers(0, 200))
     @settings(max_examples=20)

@@ -11,14 +11,13 @@ from helpers.procedures import channels_procedure
 from helpers.records import (
     EVICTING,
     Models,
+    check_divided,
     command,
     content,
     make_options,
     message,
     new_core,
-    outcome,
     requested_channels,
-    take_divided,
 )
 from helpers.stories import PAIRS, story_of
 from hypothesis import given, settings
@@ -97,14 +96,7 @@ def test_every_node_receives_at_once_exactly_what_its_streams_request(case, seed
 @settings(max_examples=10)  # simulated worlds try it, too
 def test_the_same_records_have_the_same_effects_however_they_are_divided(case, restoring, seed, sizes):
     models, options = CASES[case]
-    records = list(story_of(models, seed))
-    whole, _ = new_core(models, BINDINGS[models], **options)
-    expected = whole.take(records)
-    core, _ = new_core(models, BINDINGS[models], **options)
-    core, effects = take_divided(core, records, sizes, models, restoring=restoring)
-    assert outcome(core, effects) == outcome(whole, expected)
-    assert content(core) == content(whole)
-    assert outcome(core, core.finish()) == outcome(whole, whole.finish())
+    check_divided(models, BINDINGS[models], options, list(story_of(models, seed)), sizes, restoring=restoring)
 
 
 @pytest.mark.parametrize("case", CASES)

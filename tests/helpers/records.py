@@ -127,3 +127,14 @@ def requested_channels(publications):
 
 def ids(decisions):
     return [f"{decision.stream}/{decision.episode}" for decision in decisions]
+
+
+def check_divided(models, bindings, options, records, sizes, *, restoring):
+    """The same records have the same effects however they are divided, through snapshots if restored."""
+    whole, _ = new_core(models, bindings, **options)
+    expected = whole.take(records)
+    core, _ = new_core(models, bindings, **options)
+    core, effects = take_divided(core, records, sizes, models, restoring=restoring)
+    assert outcome(core, effects) == outcome(whole, expected)
+    assert content(core) == content(whole)
+    assert outcome(core, core.finish()) == outcome(whole, whole.finish())

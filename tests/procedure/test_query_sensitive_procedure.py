@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers.lazy import NaiveLazyStream, lazy_procedure, neighbours, random_procedure
+from helpers.one_by_one import check_one_by_one
 from helpers.procedures import mean_procedure
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -99,21 +100,7 @@ def test_decisions_channels_and_costs_are_those_of_a_slow_twin(seed):
 @given(SEEDS, st.integers(1, 40))
 def test_samples_may_come_one_by_one_or_together_and_through_a_snapshot(seed, size):
     rng = np.random.default_rng(seed)
-    procedure, n = random_procedure(rng), 40
-    names = rng.choice(["a", "b", "c"], n).tolist()
-    times = np.sort(rng.integers(0, 20, n)) * 0.5 - rng.choice([0.0, 0.2, 1.0], n)
-    samples = np.round(rng.normal(0, 2, (n, 4)), 1)
-    samples[rng.random((n, 4)) < 0.2] = NAN
-    singles, batches = Engine(procedure), Engine(procedure)
-    one_by_one, together = [], []
-    for i in range(n):
-        decision = singles.push(names[i], times[i], samples[i])
-        one_by_one += [] if decision is None else [decision]
-    for i in range(0, n, size):
-        together += batches.push_batch(names[i : i + size], times[i : i + size], samples[i : i + size])
-        batches = Engine.restore(procedure, batches.snapshot())
-    assert repr(together) == repr(one_by_one)
-    assert batches.snapshot() == singles.snapshot()
+    check_one_by_one(random_procedure(rng), rng, 4, 2, size)
 
 
 @given(SEEDS)

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from helpers.procedures import channels_procedure
 from helpers.random_models import tick_thresholds
-from helpers.records import Models, command, content, message, new_core, outcome, take_divided
+from helpers.records import Models, check_divided, command, message, new_core
 from helpers.stories import BINDINGS, CASES, PAIRS, story_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,14 +23,7 @@ from streamfs.gateway.core.records import clock_record
 @settings(max_examples=12)  # simulated worlds try it, too
 def test_the_same_records_have_the_same_effects_however_they_are_divided(case, restoring, seed, sizes):
     models, options = CASES[case]
-    records = list(story_of(models, seed))
-    whole, _ = new_core(models, BINDINGS[models], **options)
-    expected = whole.take(records)
-    core, _ = new_core(models, BINDINGS[models], **options)
-    core, effects = take_divided(core, records, sizes, models, restoring=restoring)
-    assert outcome(core, effects) == outcome(whole, expected)
-    assert content(core) == content(whole)
-    assert outcome(core, core.finish()) == outcome(whole, whole.finish())
+    check_divided(models, BINDINGS[models], options, list(story_of(models, seed)), sizes, restoring=restoring)
 
 
 def sendings(channels, random, n_ticks=40):
