@@ -11,5 +11,5 @@ For a small function of many arrays, counting would take most of the time.
 vectorised = compiled(cache=True, nogil=True, error_model="numpy", _nrt=False, inline="never")
 """Decorator of loops of such a kernel that fill vector registers: in C they stand for themselves, once a width."""
 
-inlined = compiled(cache=True, nogil=True, error_model="numpy", _nrt=False, inline="always")
-"""Decorator of a part of such a kernel that is called often, with many arrays."""
+inlined = compiled(error_model="numpy", _nrt=False, forceinline=True)
+"""Decorator of a part of such a kernel that is called often, with many arrays: LLVM puts it in its place."""

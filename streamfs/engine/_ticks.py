@@ -39,7 +39,7 @@ def _streams(arena: Any) -> tuple[Any, Any, Any]:
     return status, streams, carray(pointer(arena.counters), len(COUNTERS), np.int64)
 
 
-@compiled(cache=True, nogil=True, inline="always")
+@compiled(cache=True, nogil=True, forceinline=True)
 def first_unknown(arenas: Any, rows: Integers) -> int:
     """Return the place of the first row that holds no stream; -1 if all hold one."""
     arena = arenas[0]
