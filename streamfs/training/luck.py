@@ -6,14 +6,24 @@ import numpy.typing as npt
 from feature_extractors.base import Array
 from streamfs.training.held_out import Followed
 
+_DRAWS = 400
+
 LUCK = 4.0
 """Squared standard errors by which a share of right answers may be off: several choices were compared."""
 
 
 def chance_of(followed: Followed) -> float:
-    """Return the share of the commonest class, which is right by chance."""
+    """Return the share of the commonest class, which is right by chance, luck apart.
+
+    Of classes that are about equally common, one is the commonest of few streams by luck: what its share exceeds
+    that of its class by, in draws from the streams (B. Efron, 1983), is taken off.
+    """
     counts = followed.counts
-    return float(np.bincount(followed.truth[: followed.n_streams] + 1, counts).max() / counts.sum())
+    shares = np.bincount(followed.truth[: followed.n_streams] + 1, counts) / counts.sum()
+    n_streams = max(round(effective_number(counts)), 1)
+    best, drawn = shares.argmax(), np.random.default_rng(0).multinomial(n_streams, shares, _DRAWS) / n_streams
+    optimism = drawn.max(axis=1) - drawn[:, best] + shares[best] - shares[drawn.argmax(axis=1)]
+    return max(float(shares[best] - optimism.mean()), 1.0 / np.count_nonzero(shares))
 
 
 def believed_share(

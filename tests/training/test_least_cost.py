@@ -32,7 +32,7 @@ from streamfs.training.cost_aware import _many_features
 from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.decision_points import decision_points
 from streamfs.training.held_out import Followed, OutOfFold
-from streamfs.training.luck import LUCK, believed_share, cautious_mean
+from streamfs.training.luck import LUCK, believed_share, cautious_mean, chance_of
 
 
 def white_noise(n_streams, n_classes, n_ticks, distance, seed):
@@ -372,6 +372,22 @@ def test_what_luck_explains_is_not_stated(n, data):
     assert min(share, chance) - slack <= believed <= max(share, chance) + slack
     if abs(share - chance) <= np.sqrt(LUCK * smooth * (1 - smooth) / n_streams):
         assert believed == pytest.approx(np.clip(chance, slack, 1.0 - slack))
+
+
+@pytest.mark.parametrize(
+    ("shares", "kept"), [((0.5, 0.5), 0.65), ((0.25,) * 4, 0.5), ((0.125,) * 8, 0.4), ((0.6, 0.4), 0.3)]
+)
+def test_what_the_commonest_class_has_by_luck_is_not_right_by_chance(shares, kept):
+    drawn, shares = np.random.default_rng(0).multinomial(40, shares, 200), np.array(shares)
+    true = shares[drawn.argmax(axis=1)]
+    luck = np.mean([chance_of(of_classes(counts)) for counts in drawn] - true)
+    assert 0.0 <= luck <= kept * np.mean(drawn.max(axis=1) / 40 - true)
+
+
+def of_classes(counts):
+    """What was followed of streams of classes with these counts."""
+    truth = np.repeat(np.arange(len(counts)), counts)
+    return followed(0, n_streams=len(truth))._replace(truth=truth)
 
 
 @given(st.integers(2, 6), st.integers(0, 1000), st.floats(0.0, 1.0), st.floats(0.0, 1.0) | st.none())
