@@ -204,10 +204,6 @@ class TickThresholds(StoppingRule):
         """Return the thresholds of the ticks from 1 on, shape (n_ticks,)."""
         return self._at(np.arange(1, n_ticks + 1), inf, self.levels)
 
-    def floors_by_tick(self, n_ticks: int) -> Array:
-        """Return the floors of the ticks from 1 on, shape (n_ticks,)."""
-        return self._at(np.arange(1, n_ticks + 1), 0.0, self.floors)
-
     def actions(self, ticks: Integers, probabilities: Array) -> npt.ArrayLike:
         """Decide where the likeliest class is as probable as the threshold; else give up below the floor."""
         return self.actions_of(ticks, probabilities.max(axis=1))

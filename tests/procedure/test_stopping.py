@@ -43,8 +43,10 @@ def test_the_threshold_of_a_tick_is_the_last_that_has_begun(thresholds, n_ticks)
     expected = [naive_level(thresholds, tick) for tick in range(1, n_ticks + 1)]
     assert thresholds.by_tick(n_ticks).tolist() == expected
     assert [thresholds.at(tick) for tick in range(1, n_ticks + 1)] == expected
-    floors = [naive_floor(thresholds, tick) for tick in range(1, n_ticks + 1)]
-    assert thresholds.floors_by_tick(n_ticks).tolist() == floors
+    for tick in range(1, n_ticks + 1):
+        floor = naive_floor(thresholds, tick)
+        given_up = thresholds.actions_of(tick, np.array([floor, floor - 0.01])) == Action.GIVE_UP
+        assert given_up.tolist() == [False, expected[tick - 1] > floor - 0.01]
 
 
 @pytest.mark.parametrize(

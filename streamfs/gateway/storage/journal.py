@@ -78,7 +78,6 @@ class Journal(JournalReader):
         self._writer = JournalWriter(connection, numbers, {table: totals[table] for table in COLUMNS})
         self.repeated_decisions = 0
         self.position = totals["position"]
-        self.n_outbox = self.count("outbox")
 
     def commit(self, entry: Entry) -> list[int]:
         """Commit an entry durably; return its publications' numbers in the outbox.
@@ -93,7 +92,7 @@ class Journal(JournalReader):
         with self._in_use, using(self.path), self._writer.transaction(entry.position):
             n_repeated = self._add_decisions(entry.decisions)
             numbers = self._add_publications(entry.publications)
-            n_confirmed = self._remove_publications(entry.confirmed)
+            self._remove_publications(entry.confirmed)
             self._writer.append("energy", [(orjson.dumps(line).decode(),) for line in entry.energy])
             if (state := entry.packed_snapshot()) is not None:
                 snapshots = self._add_snapshot(entry.position, state)
@@ -101,7 +100,6 @@ class Journal(JournalReader):
             until_pruning = self._prune(self._until_pruning - len(entry.decisions) - len(entry.energy))
         self.position, self._snapshots, self._until_pruning = entry.position, snapshots, until_pruning
         self.repeated_decisions += n_repeated
-        self.n_outbox += len(numbers) - n_confirmed
         return numbers
 
     @property
@@ -138,12 +136,12 @@ class Journal(JournalReader):
         first, n = self._writer.append("outbox", rows)
         return list(range(first, first + n))
 
-    def _remove_publications(self, numbers: Sequence[int]) -> int:
-        """Remove publications; return how many were there."""
+    def _remove_publications(self, numbers: Sequence[int]) -> None:
         if len(numbers) > 1:
             among = "number IN (SELECT value FROM json_each(?))"
-            return self._writer.remove("outbox", among, orjson.dumps(numbers).decode())
-        return sum(self._writer.remove("outbox", "number = ?", number) for number in numbers)
+            self._writer.remove("outbox", among, orjson.dumps(numbers).decode())
+        elif numbers:
+            self._writer.remove("outbox", "number = ?", numbers[0])
 
     def _add_snapshot(self, position: int, state: bytes) -> dict[int, int]:
         """Add a snapshot, remove damaged ones and all but the newest; return the others' positions by number."""

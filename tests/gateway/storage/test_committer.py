@@ -324,7 +324,7 @@ def test_a_full_disk_delays_and_loses_nothing(tmp_path):
             resource.setrlimit(resource.RLIMIT_FSIZE, old)
         assert [done.n_messages for done in loop.done()] == [100]
         assert [record for _, record in log.read()] == records(0, 200, 1000)
-        assert (loop.journal.position, loop.journal.n_outbox) == (200, 2)
+        assert (loop.journal.position, loop.journal.count("outbox")) == (200, 2)
 
 
 # A gateway in little: each record whose number is a multiple of 5 makes a decision. It goes on where it stopped.

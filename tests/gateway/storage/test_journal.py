@@ -82,7 +82,7 @@ def test_what_was_committed_is_there_when_it_is_opened_again(path):
     )
     with Journal(path) as journal:
         assert everything(journal) == before
-        assert journal.n_outbox == 2
+        assert journal.count("outbox") == 2
 
 
 def test_unknown_numbers_of_a_decision_are_null(path):
@@ -119,10 +119,10 @@ def test_what_is_confirmed_leaves_the_outbox_and_its_number_is_never_given_again
         assert journal.commit(Entry(1, publications=[publication(i) for i in range(3)])) == [1, 2, 3]
         assert journal.commit(Entry(1, confirmed=[3, 1, 99])) == []
         assert journal.outbox() == [(2, publication(1))]
-        assert journal.n_outbox == 1
+        assert journal.count("outbox") == 1
         journal.commit(Entry(1, confirmed=[2]))
     with Journal(path) as journal:
-        assert journal.n_outbox == 0
+        assert journal.count("outbox") == 0
         assert journal.commit(Entry(1, publications=[publication(7)])) == [4]
 
 
@@ -133,7 +133,7 @@ def test_an_entry_that_fails_leaves_nothing(path):
         with pytest.raises(TypeError, match="serializable"):
             journal.commit(entry(2, energy=[line(2), {"what": object()}], confirmed=[1], snapshot=b"state"))
         assert everything(journal) == before
-        assert journal.n_outbox == 1
+        assert journal.count("outbox") == 1
         assert journal.commit(entry(2)) == [2]
 
 
@@ -371,9 +371,9 @@ def test_a_file_that_may_not_grow_loses_nothing_and_takes_the_entry_later(path):
                 ):
                     journal.commit(large)
         assert everything(journal) == before
-        assert (journal.n_outbox, journal.oldest_snapshot_position) == (1, 0)
+        assert (journal.count("outbox"), journal.oldest_snapshot_position) == (1, 0)
         assert len(journal.commit(large)) == 100
-        assert (journal.position, journal.n_outbox) == (2, 100)
+        assert (journal.position, journal.count("outbox")) == (2, 100)
 
 
 def test_a_full_disk_loses_nothing_and_takes_the_entry_later(tmp_path):

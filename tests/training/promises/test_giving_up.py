@@ -8,7 +8,6 @@ from numpy.testing import assert_array_equal
 from streamfs import Promise, SearchSettings, StreamSet, evaluate, train_promised
 from streamfs.evaluation import markdown
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.procedure import TickThresholds
 from streamfs.procedure.promise_monitor import monitor_of
 from streamfs.training.held_out import Followed
 from streamfs.training.promises import falling_thresholds
@@ -34,7 +33,7 @@ def test_streams_end_at_the_first_tick_below_the_floor(seed, patience, floor):
     lengths, confidence = rng.integers(0, 8, 12), rng.choice([0.3, 0.5, 0.7, 0.9], (12, 7))
     confidence[np.arange(7) >= lengths[:, np.newaxis]] = 0.0
     before = Trajectories(np.zeros((12, 7), int), confidence, lengths)
-    floors = TickThresholds.since(1, 1.0, patience + 1, floor).floors_by_tick(7)
+    floors = np.where(np.arange(1, 8) > patience, floor, 0.0)
     after = before.giving_up(floors)
     for i, length in enumerate(lengths.tolist()):
         low = [t for t in range(length) if t + 1 > patience and confidence[i, t] < floor]
