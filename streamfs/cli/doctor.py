@@ -38,6 +38,7 @@ EXTRAS = ("train", "gateway", "plot", "report", "sign", "sparkplug")
 
 _EXTRA = re.compile(r"extra == [\"'](\w+)")
 
+_REPEATS = 5  # of a write, of which the median is told
 _UNSYNCHRONISED = 5  # what adjtimex returns (TIME_ERROR)
 
 
@@ -127,17 +128,17 @@ def disk(what: str, folder: Path) -> Iterator[Diagnosis]:
     yield Diagnosis(what, WARNING if slow else OK, f"makes a small file durable in {1e3 * seconds:.2g} ms{advice}")
 
 
-def _seconds_to_sync(folder: Path, repeats: int = 5) -> float:
+def _seconds_to_sync(folder: Path) -> float:
     """Return the median time for writing a small file and making it durable."""
     found = []
     with NamedTemporaryFile(dir=folder, prefix=".streamfs-doctor-") as file:
-        for _ in range(repeats):
+        for _ in range(_REPEATS):
             start = time.perf_counter()
             file.write(b"x" * 4096)
             file.flush()
             os.fsync(file.fileno())
             found.append(time.perf_counter() - start)
-    return sorted(found)[repeats // 2]
+    return sorted(found)[_REPEATS // 2]
 
 
 def broker(address: BrokerAddress) -> Diagnosis:

@@ -113,7 +113,7 @@ class StreamSet:
         check_names("column", self.columns)
         check_names("stream", self.names)
         _require_labels(given, self.names)
-        check_period("period", self.period)
+        check_period(self.period)
         if n_streams and not 0 <= self.lengths.min() <= self.lengths.max() <= n_ticks:
             wrong = self.lengths[(self.lengths < 0) | (self.lengths > n_ticks)][0]
             raise DataError(f"a length is {wrong}, expected 0 to {n_ticks} ticks")

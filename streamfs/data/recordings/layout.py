@@ -118,7 +118,7 @@ class Layout:
             isinstance(self.columns, str) or not 0 < len(set(self.columns)) == len(self.columns)
         ):
             raise DataError(f"columns is {self.columns!r}, expected the names of some columns, each once")
-        check_period("period", self.period)
+        check_period(self.period)
         if self.resample not in (None, *RULES):
             raise DataError(f"resample is {self.resample!r}, expected {' or '.join(map(repr, RULES))}")
         if self.max_age is not None and not (isfinite(self.max_age) and self.max_age >= 0):
@@ -200,7 +200,7 @@ class Layout:
         return None if self.long is None else self.long[3]
 
 
-def check_period(what: str, period: float | None) -> None:
+def check_period(period: float | None) -> None:
     """Refuse a period that is not a positive number of seconds."""
     if period is not None and not (isfinite(period) and period > 0):
-        raise DataError(f"{what} is {period}, expected a positive number of seconds")
+        raise DataError(f"period is {period}, expected a positive number of seconds")

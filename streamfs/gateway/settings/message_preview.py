@@ -14,17 +14,15 @@ from streamfs.gateway.settings.proposals import suggestion
 from streamfs.gateway.settings.unread import root_of, unread
 
 
-def preview_message(
-    bindings: Bindings, topic: str, payload: bytes, arrival: float, content_type: str = ""
-) -> dict[str, Any]:
+def preview_message(bindings: Bindings, topic: str, payload: bytes, arrival: float) -> dict[str, Any]:
     """Return how a message is read: its node, and a row for each value, or why it is left out.
 
     Parameters
     ----------
     bindings : Bindings
         Nodes, topics and the channels of a model.
-    topic, payload, content_type : str, bytes, str
-        The message.
+    topic, payload : str, bytes
+        The message, without a content type.
     arrival : float
         When it arrived, in seconds since 1970.
 
@@ -41,7 +39,7 @@ def preview_message(
         found["refused"] = _why(bindings, topic)
         return found
     found["node"] = routed.node
-    parts, found["refused"] = _decoded(routed, payload, arrival, content_type)
+    parts, found["refused"] = _decoded(routed, payload, arrival)
     found["values"] = [row for name, part in parts for row in _rows(bindings, routed, name, part)]
     return _with_unread(found, bindings.routes, payload)
 
@@ -57,7 +55,7 @@ def preview_by_profile(profile: DeviceProfile, topic: str, payload: bytes, arriv
     if routed is None:
         topics = ", ".join(str(reading["topic"]) for reading in profile.readings)
         raise StreamfsError(f"topic is {topic!r}, expected one of {topics}")
-    parts, refused = _decoded(routed, payload, arrival, "")
+    parts, refused = _decoded(routed, payload, arrival)
     samples = [(name, *sample) for name, part in parts for sample in _samples(part)]
     found = {
         "topic": topic,
@@ -68,12 +66,10 @@ def preview_by_profile(profile: DeviceProfile, topic: str, payload: bytes, arriv
     return _with_unread(found, routes, payload)
 
 
-def _decoded(
-    routed: Routed, payload: bytes, arrival: float, content_type: str
-) -> tuple[list[tuple[str, Reported]], str]:
+def _decoded(routed: Routed, payload: bytes, arrival: float) -> tuple[list[tuple[str, Reported]], str]:
     """Return what a payload reports, by channel, and why the rest cannot be read; empty if all can."""
     try:
-        decoded = routed.codec.decode(payload, arrival, content_type)
+        decoded = routed.codec.decode(payload, arrival, "")
     except PayloadError as error:
         return [], str(error)
     if isinstance(decoded, Several):
