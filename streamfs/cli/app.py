@@ -200,8 +200,8 @@ def _stale_cache(error: Exception) -> str | None:
 def _reason(error: Exception) -> str:
     if isinstance(error, LayoutError) and error.proposal:
         return f"{error.problem}; try {shlex.join(flags(error.proposal))}"
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:  # of what is printed, there is no file
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MemoryError):
         return f"there is not enough memory: {error}"
     return str(error)

@@ -1,5 +1,6 @@
 """Types and options of the command line; a wrong argument is reported before any work is done."""
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from importlib import import_module
@@ -111,6 +112,17 @@ class NewFile(click.Path):
             expected = f"one of {', '.join(self._suffixes)}" if len(self._suffixes) > 1 else self._suffixes[0]
             self.fail(f"{path} ends in {path.suffix!r}, expected {expected}", param, ctx)
         return path
+
+
+def typed(path: Path) -> str:
+    """Return a path as it is typed in a shell: in quotes if it needs them, and never like an option.
+
+    Examples
+    --------
+    >>> typed(Path("my pairs.csv")), typed(Path("-x.csv"))
+    ("'my pairs.csv'", './-x.csv')
+    """
+    return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
 
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}

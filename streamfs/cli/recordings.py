@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streamfs.cli.parameters import NOT_NEGATIVE, POSITIVE, Parsed
+from streamfs.cli.parameters import NOT_NEGATIVE, POSITIVE, Parsed, typed
 
 if TYPE_CHECKING:
     from streamfs.data.stream_files import ReadStreams
@@ -145,8 +145,7 @@ class Recordings:
     @property
     def command(self) -> str:
         """The argument and its options, as they are typed."""
-        words = [*map(str, self.paths), *flags(self.layout)]
-        return " ".join(map(shlex.quote, words))
+        return " ".join([*map(typed, self.paths), *map(shlex.quote, flags(self.layout))])
 
     @property
     def flags_of_model(self) -> list[str]:

@@ -53,7 +53,9 @@ def _stratified(
     sizes = {label: len(np.unique(units[y == label])) for label in np.unique(y)}
     for label, size in sizes.items():
         if size < 2:
-            raise DataError(f"class {str(label)!r} has {size} {kind} only, expected at least 2")
+            raise DataError(
+                f"class {str(label)!r} has {size} {kind} only, expected at least 2: record more, or leave it out"
+            )
     most = max(sizes.values()) if groups is None else len(np.unique(units))
     if not 2 <= n_folds <= most:
         raise ValueError(f"cv is {n_folds}, expected 2 to {most} folds")

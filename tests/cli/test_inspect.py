@@ -94,12 +94,12 @@ def test_what_cannot_be_read_is_refused_as_by_train(folder, monkeypatch, capfd):
 
 
 def test_streams_without_labels_are_inspected(command, folder):
-    (folder / "bare.csv").write_text("when,x\n0,1\n1,2\n", encoding="utf-8")
-    told = command("streamfs inspect bare.csv").err.splitlines()
+    (folder / "-bare 1.csv").write_text("when,x\n0,1\n1,2\n", encoding="utf-8")
+    told = command("streamfs inspect -- '-bare 1.csv'").err.splitlines()
     assert (
         "note: streams have no labels: name their column by --label, or a file or the folders by --labels" in told
     )
-    assert told[-1] == "next: streamfs train bare.csv --time when --labels LABELS -o MODEL"
+    assert told[-1] == "next: streamfs train './-bare 1.csv' --time when --labels LABELS -o MODEL"
 
 
 def test_a_column_of_states_may_be_the_labels(command, folder):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streamfs.base.progress import step
-from streamfs.cli.parameters import OLD_FILE, POSITIVE, NewFile, example_text
+from streamfs.cli.parameters import OLD_FILE, POSITIVE, NewFile, example_text, typed
 from streamfs.errors import DataError
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def collect(
     for cause, number in sorted(left_out.items()):
         console.say(f"note: {number} messages are {cause}")
     console.say(
-        f"wrote {out}: {n_readings} readings; next: streamfs inspect {out} --long stream,time,sensor,value "
-        f"--labels {labels or 'FILE'}"
+        f"wrote {out}: {n_readings} readings; next: streamfs inspect {typed(out)} --long stream,time,sensor,value "
+        f"--labels {'FILE' if labels is None else typed(labels)}"
     )
 
 

@@ -9,6 +9,7 @@ import click
 from streamfs.base.progress import step
 from streamfs.cli.commands import promise_text
 from streamfs.cli.commands.promise_options import PromiseOptions
+from streamfs.cli.parameters import typed
 
 if TYPE_CHECKING:
     from streamfs.data.streams import StreamSet
@@ -78,4 +79,4 @@ def _make_model(
             procedure = front.procedure(point - 1)
     procedure.save(out)
     promise_text.show(procedure, out, as_json=as_json)
-    console.say(f"wrote {out}; next: streamfs evaluate {out} STREAMS")
+    console.say(f"wrote {out}; next: streamfs evaluate {typed(out)} STREAMS")

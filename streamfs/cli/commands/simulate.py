@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from streamfs.cli.parameters import NEW_FILE, SEED, Number, example_text
+from streamfs.cli.parameters import NEW_FILE, SEED, Number, example_text, typed
 
 _DECIMALS = 4  # of the finest step of a simulated sensor, 0.0625; further decimals are rounding errors
 
@@ -42,4 +42,4 @@ def simulate(out: Path, pairs: int, ticks: int, period: float, uncalibrated: boo
     sampled = law.sample(pairs, ticks, period, seed=seed)
     streams = StreamSet(sampled.values.round(_DECIMALS), *sampled[1:])
     streams.write(out)
-    say(f"wrote {out}: {streams!r}; next: streamfs train {out} -o MODEL")
+    say(f"wrote {out}: {streams!r}; next: streamfs train {typed(out)} -o MODEL")

@@ -23,6 +23,7 @@ from streamfs.cli.parameters import (
     Parsed,
     example_text,
     profile_option,
+    typed,
 )
 from streamfs.cli.recordings import Recordings, recordings
 
@@ -235,8 +236,8 @@ def train(
             group_of = promised.group_of(recorded)
             recorded = recorded if group_of is None else recorded.grouped(group_of)
         _train(recorded, offered, promised, options, out, as_json=as_json)
-        following = ["streamfs", "evaluate", str(out), "STREAMS", *streams.flags_of_model]
-        say(f"wrote {out}; next: {shlex.join(following)}")
+        following = ["STREAMS", *streams.flags_of_model]
+        say(f"wrote {out}; next: streamfs evaluate {typed(out)} {shlex.join(following)}")
 
 
 def _limits(given: dict[str, Any]) -> dict[str, Any]:
