@@ -187,6 +187,10 @@ class SimulatedTransport:
     is_subscribed = is_connected
 
     @property
+    def trouble(self):
+        return "" if self._is_accepted else "there is no broker"
+
+    @property
     def session_lost(self):
         lost, self._session_lost = self._session_lost, False
         return lost
@@ -195,7 +199,7 @@ class SimulatedTransport:
     def silence(self):
         return self._silence.proved
 
-    def subscribe(self, topics):
+    def subscribe(self, topics, instead_of=()):
         pass
 
     def prove_silence(self):
