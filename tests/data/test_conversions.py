@@ -77,6 +77,7 @@ def test_decisions_are_a_frame():
 
 
 TS = """# a comment
+% another
 @problemName Two
 @timeStamps false
 @missing true
@@ -106,8 +107,8 @@ def test_a_ts_file_without_classes_has_no_labels(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("@timeStamps true\n@data\n(0,1):low\n", "line 1 of .*'@timeStamps true', expected no times"),
-        ("@targetLabel true\n@data\n1:2\n", "expected no times, and classes"),
+        ("@timeStamps true\n@data\n(0,1):low\n", "line 1 of .*'@timeStamps true': times in series are not read"),
+        ("@targetLabel true\n@data\n1:2\n", "numbers to predict, and streams are told apart by classes"),
         ("@data\n1,two:low\n", "line 2 of .*has a cell that is no number"),
         ("@data\nlow\n", "line 2 of .*is 'low', expected numbers, a colon and a label"),
     ],

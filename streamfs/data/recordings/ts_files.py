@@ -9,6 +9,11 @@ from streamfs.errors import DataError
 COLUMNS = ("stream", "time", "label")
 """Columns of what is read, before one for each dimension: ``x0``, ``x1`` and so on."""
 
+_REFUSED = {
+    "@timestamps": "times in series are not read; write them as CSV, a row for each",
+    "@targetlabel": "its series have numbers to predict, and streams are told apart by classes",
+}
+
 
 def read_ts(path: Path) -> pl.DataFrame:
     """Read a file as rows of stream, tick, label and dimensions; streams are named by the file and their number.
@@ -19,11 +24,11 @@ def read_ts(path: Path) -> pl.DataFrame:
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(map(str.strip, file), 1):
             word, _, rest = line.lower().partition(" ")
-            if word in ("@timestamps", "@targetlabel") and rest.startswith("true"):
-                raise DataError(f"line {number} of {path} is {line!r}, expected no times, and classes")
+            if word in _REFUSED and rest.startswith("true"):
+                raise DataError(f"line {number} of {path} is {line!r}: {_REFUSED[word]}")
             if word == "@classlabel":
                 is_labelled = rest.startswith("true")
-            elif line and line[0] not in "#@":
+            elif line and line[0] not in "#%@":
                 name, where = f"{path.stem}-{len(streams)}", f"line {number} of {path}"
                 streams.append(_stream(name, line, where, is_labelled=is_labelled))
     none = pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.String))
