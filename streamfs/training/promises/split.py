@@ -49,7 +49,7 @@ class TrainTestSplit(NamedTuple):
         """Refuse a test that could not be passed even if every label were right, of each class if so promised."""
         labels = np.concatenate([self.train.labels, self.test.labels])
         _require_testable("streams", len(labels), len(self.test), promise.fewest_streams)
-        if promise.per_class == "found":
+        if promise.per_class is not None:  # no more labels of a class are right than it has streams
             for label in np.unique(labels).tolist():
                 n_all, n = (int((each == label).sum()) for each in (labels, self.test.labels))
                 _require_testable(f"streams of class {label!r}", n_all, n, promise.fewest_labelled)

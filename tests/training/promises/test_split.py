@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from streamfs import StreamSet
 from streamfs.errors import DataError
 from streamfs.training.promises import Promise
+from streamfs.training.promises.promise import PER_CLASS
 from streamfs.training.promises.split import TrainTestSplit
 
 
@@ -143,10 +144,11 @@ class TestRequireEnough:
 
     def test_a_class_of_which_too_few_are_tested_is_named_with_what_is_to_be_recorded(self):
         parts = TrainTestSplit.of(some_streams(["a"] * 100 + ["b"] * 25), None, 0)
-        parts.require_enough(Promise(0.8, per_class="labelled"))
+        parts.require_enough(Promise(0.8))
         few = r"^of 25 streams of class 'b' 10 are left .* at least 14: .* record 10 more$"
-        with pytest.raises(DataError, match=few):
-            parts.require_enough(Promise(0.8, per_class="found"))
+        for each in PER_CLASS:
+            with pytest.raises(DataError, match=few):
+                parts.require_enough(Promise(0.8, per_class=each))
         more = TrainTestSplit.of(some_streams(["a"] * 100 + ["b"] * 35), None, 0)
         more.require_enough(Promise(0.8, per_class="found"))
 
