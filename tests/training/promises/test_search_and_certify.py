@@ -170,7 +170,7 @@ class TestTheProcedure:
         with pytest.raises(
             PromiseError, match=r"accuracy 0\.9[0-9]* of each label .* of the labels of each class "
         ):
-            kept(streams, promise=Promise(0.92, risk=0.1, per_class="labelled"))
+            kept(streams, promise=Promise(0.9, risk=0.1, per_class="labelled"), time_limit=1)
         found = kept(streams, promise=Promise(0.75, risk=0.1, per_class="found"))
         evidence = found.about["promise"]
         for label, n in evidence["streams_of"].items():
