@@ -132,7 +132,7 @@ ERRORS = {
     "train pairs.csv -o x --channel a.lihgt": "column 'a.lihgt' does not exist, expected one of a.temperature",
     "train pairs.csv -o x --features 2 --feature 'mean(a.light)'": "n_features is 2, expected 1 to 1",
     "train pairs.csv -o /proc/x --features 1 --feature 'mean_absolute_difference(a.light, b.light)'": (
-        "/proc/x.partial: No such file or directory"
+        "/proc/x: No such file or directory"
     ),
     "evaluate none.streamfs new.parquet": "none.streamfs cannot be read: No such file",
     "evaluate pairs.csv new.parquet": "pairs.csv is not a streamfs model",
