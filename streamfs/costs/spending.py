@@ -80,7 +80,7 @@ class FeatureSpending:
         """Return equation 1 of the features at each tick."""
         costs = self._costs.take([self._places[feature.name] for feature in features])
         by_tick = [costs.classification(tick) for tick in range(1, self._n_ticks + 1)]
-        return np.outer(self._opens, by_tick)
+        return np.where(self._opens[:, np.newaxis], by_tick, 0.0)
 
 
 def ticks_passed(streams: StreamSet, lengths: Integers) -> Integers:

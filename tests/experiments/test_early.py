@@ -11,7 +11,7 @@ from streamfs import StreamSet
 from streamfs.cli.app import main
 from streamfs.errors import DataError, MissingExtraError, TrainingError
 from streamfs.experiments.early import methods, protocol, triggers
-from streamfs.experiments.early.protocol import row_of
+from streamfs.experiments.early.protocol import row_of, trial_of
 from streamfs.experiments.early.series import LabelledSeries, Split
 from streamfs.experiments.early.sets import sets_in
 
@@ -60,13 +60,16 @@ def test_a_disturbed_series_is_itself_moved_scaled_and_late():
     assert_array_equal(found.values, LabelledSeries(values, found.labels).disturbed(3).values)
 
 
-def test_none_is_wrong_and_at_the_last_tick(monkeypatch):
+def test_none_is_wrong_and_at_the_last_tick_and_other_errors_fail(monkeypatch):
     def refuse(*_, **__):
-        raise TrainingError("nothing")
+        raise error
 
     monkeypatch.setattr(methods, "train", refuse)
     series = LabelledSeries(np.zeros((6, 4, 1)), np.repeat(["a", "b"], 3))
-    row = row_of(methods.Task(Split(series, series), 0), methods.OURS)
+    task, error = methods.Task(Split(series, series), 0), DataError("too few")
+    assert trial_of(task, methods.OURS) == {"failed": "too few"}
+    error = TrainingError("nothing")
+    row = row_of(task, methods.OURS)
     assert (row["accuracy"], row["earliness"], row["hm"]) == (0.0, 1.0, 0.0)
     assert set(row["costs"].values()) == {1.0}
 
