@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
-from os import cpu_count, getloadavg
+from os import cpu_count, getloadavg, sched_getaffinity, sched_setaffinity
 from pathlib import Path
 from statistics import geometric_mean, median
 from time import perf_counter
@@ -122,12 +122,14 @@ def fast_select(n_neighbours: int, of: Table) -> Array:
 
 @contextmanager
 def threads(n: int) -> Iterator[None]:
-    before = get_num_threads()
-    set_num_threads(n)
+    before, processors = get_num_threads(), sched_getaffinity(0)
+    set_num_threads(n)  # of numba's, which are fast-select's
+    sched_setaffinity(0, sorted(processors)[:n])
     try:
         yield
     finally:
         set_num_threads(before)
+        sched_setaffinity(0, processors)
 
 
 class Race(NamedTuple):

@@ -228,7 +228,8 @@ def tabulate(
     lengths = np.zeros(len(streams), np.int64)
     others = workers()
     parts = parts_of(streams, len(features), 1 if others is None else others.n)
-    map_parts = map_ahead if others is None else others.map
+    is_small = 8 * len(streams) * streams.n_ticks * len(features) <= PART_BYTES  # threads take longer to begin
+    map_parts = others.map if others is not None else map if is_small else map_ahead
     for rows, found, ended in map_parts(partial(_values_of, tuple(features), max_silence, kept), parts):
         values[rows, : found.shape[1]], lengths[rows] = found, ended
     return FeatureTable(
@@ -244,7 +245,9 @@ def _values_of(
     channels = channels_of(features)
     seen = streams.seen_through(channels, max_silence).episodes().until(int(kept.max(initial=0)))
     within = kept[kept <= seen.n_ticks]
-    found = scan(features, seen.values, np.arange(seen.n_ticks) * seen.period, channels)[:, within - 1]
+    found = scan(features, seen.values, np.arange(seen.n_ticks) * seen.period, channels)
+    if len(within) < seen.n_ticks:
+        found = found[:, within - 1]
     lengths = np.searchsorted(kept, seen.lengths, side="right")
     found[np.arange(len(within)) >= lengths[:, np.newaxis]] = np.nan
     return rows, found, lengths
