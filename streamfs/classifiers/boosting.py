@@ -1,11 +1,9 @@
 """Gradient boosting of trees: fitted by scikit-learn, evaluated by compiled kernels of this package."""
 
-from contextlib import AbstractContextManager
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from streamfs.base.estimators import (
     ProbableClassifier,
@@ -16,12 +14,10 @@ from streamfs.base.estimators import (
 from streamfs.base.parameters import RealNumber, Seed, Whole
 from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers.boosted_trees import BoostedTrees
+from streamfs.classifiers.few_threads import few_threads
 
 LARGEST = np.finfo(np.float64).max
 """The threshold between known and missing values."""
-
-_MANY = 2**24
-"""Values from which scikit-learn has several threads: with fewer, on a busy machine, they wait for one another."""
 
 
 class BoostingClassifier(ProbableClassifier):
@@ -155,12 +151,6 @@ class BoostingClassifier(ProbableClassifier):
             _tree(each.nodes, place, n_classes) for found in rounds for place, each in enumerate(found, first)
         ]
         return before, trees
-
-
-def few_threads(rows: Array) -> AbstractContextManager[Any]:
-    """Let scikit-learn fit few rows with one thread, in a with statement."""
-    limits: AbstractContextManager[Any] = threadpool_limits(1 if rows.size < _MANY else None, user_api="openmp")
-    return limits
 
 
 class _Tree(NamedTuple):

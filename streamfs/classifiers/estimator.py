@@ -122,7 +122,7 @@ class EstimatorClassifier(PickledClassifier):
             If the model cannot be fitted to such rows: many take no NaN; or if it does not answer as a
             `ProbabilisticModel` does.
         """
-        from streamfs.classifiers.boosting import few_threads  # noqa: PLC0415 - which a gateway has no use for
+        from streamfs.classifiers.few_threads import few_threads  # noqa: PLC0415 - needs threadpoolctl, as fitting does
 
         rows = _finite(values)
         try:

@@ -125,8 +125,6 @@ class Gateway:
         If the state cannot be used.
     """
 
-    _former_topics: tuple[str, ...] = ()  # of the last run
-
     def __init__(
         self,
         procedure: Procedure,
@@ -158,6 +156,7 @@ class Gateway:
         self._state = state
         self._counters = Counter(retained=0, lost_sessions=0)
         self._models: dict[str, Procedure] = {procedure.digest: procedure}  # without a state
+        self._former_topics: tuple[str, ...] = ()  # of the last run
         effects = Effects()
         if state is None:
             self._core = Core(procedure, bindings, self._options, self._models.__getitem__)
