@@ -440,7 +440,8 @@ class StreamSet:
         ----------
         frame : DataFrame
             A frame of polars or pandas, an Arrow table, or what offers Arrow's stream. An index of pandas that is
-            not a mere count is a column. Numbers are not copied but onto the grid.
+            not a mere count is a column; without a name it is called ``index``, or its levels ``level_0`` and so
+            on, and is no reading unless `columns` has it. Numbers are not copied but onto the grid.
         period, labelled, **layout
             As for `read`.
 

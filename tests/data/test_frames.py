@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from streamfs import StreamSet
 from streamfs.data.recordings import tables
 from streamfs.data.recordings.frames import frame_table
-from streamfs.errors import LayoutError
+from streamfs.errors import DataError, LayoutError
 
 TIMES = [datetime(2026, 3, 29, 0, 59, tzinfo=UTC) + timedelta(seconds=30 * tick) for tick in range(4)]
 FRAME = pl.DataFrame(
@@ -63,6 +63,40 @@ def test_a_frame_is_read_as_its_file(tmp_path, monkeypatch, kind):
         assert_array_equal(found.column(column), expected.column(column))
 
 
+NAMELESS = {
+    "some rows of pandas": lambda frame: as_pandas(frame).iloc[[2, 3, 0, 1]],
+    "parts of pandas": lambda frame: as_pandas(frame).set_axis([[7, 7, 8, 8], [1, 2, 1, 2]], axis=0),
+    "a file of pandas": lambda frame: frame.with_columns(pl.int_range(9, 13).alias("Unnamed: 0")),
+    "a file of pandas, read by polars": lambda frame: frame.with_columns(pl.int_range(9, 13).alias("")),
+    "arrow of pandas": lambda frame: frame.with_columns(pl.int_range(9, 13).alias("__index_level_0__")).to_arrow(),
+}
+
+
+@pytest.mark.parametrize("kind", NAMELESS)
+def test_an_index_without_a_name_is_no_reading(kind):
+    readings = {*StreamSet.from_frame(NAMELESS[kind](FRAME)).columns}
+    assert readings <= {"x", "n", "is_open"}
+
+
+def test_an_index_without_a_name_is_read_where_it_is_named():
+    frame = as_pandas(FRAME).set_index("time").rename_axis(None)
+    with pytest.raises(LayoutError, match="try time='index'"):
+        StreamSet.from_frame(frame)
+    assert StreamSet.from_frame(frame, time="index").period == 30.0
+
+
+def test_columns_of_pandas_that_are_named_twice_are_refused():
+    with pytest.raises(DataError, match="column 'time' occurs twice"):
+        StreamSet.from_frame(as_pandas(FRAME).set_index("time", drop=False))
+
+
+def test_a_time_of_day_needs_its_date():
+    hours = FRAME.with_columns(pl.col("time").dt.date().alias("day"), pl.col("time").dt.time())
+    with pytest.raises(LayoutError, match="time of the frame is a time of day") as refused:
+        StreamSet.from_frame(hours)
+    assert StreamSet.from_frame(hours, **refused.value.proposal).period == 30.0
+
+
 def test_numbers_of_a_frame_are_not_copied():
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     numbers = np.arange(6.0)
@@ -77,6 +111,8 @@ def test_a_frame_that_does_not_fit_is_refused_with_a_proposal():
         TypeError, match=r"frame is \[1\], expected a frame of polars or pandas, or an Arrow table"
     ):
         StreamSet.from_frame([1])
+    with pytest.raises(TypeError, match="expected a frame of polars or pandas"):
+        StreamSet.from_frame(as_pandas(FRAME)["x"])
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_labels_of_a_file(files):
 
 
 def test_a_file_of_labels_may_name_its_columns_as_the_recording(files):
-    folder = files(log="seq,time,x\n1,0,5\n1,1,6\n2,0,7\n", kinds="seq,kind\n2,off\n1,on\n")
+    folder = files(log="seq,time,x\n1,0,5\n1,1,6\n2,0,7\n", kinds=",seq,kind\n0,2,off\n1,1,on\n")
     for label in ("kind", None):  # the only other column has the labels
         streams = StreamSet.read(folder / "log.csv", stream="seq", label=label, labels=folder / "kinds.csv")
         assert streams.labels.tolist() == ["on", "off"]

@@ -44,6 +44,7 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
         ("time,x,place,note\n0,1,hall,well\n1,2,hall,ill\n", {"columns": ("x",)}),
         ("time,x\n0,1\n0.1,1\n5,2\n5.17,3\n", {"period": 0.13, "resample": "last", "max_age": 0.26}),
         ("t,v\n0,1\n", {"time": "t"}),
+        (",v\n2026-01-01 00:00:00,1\n2026-01-01 00:00:10,2\n", {"time": "column 1"}),
         ("time,seq,x\n0,1,5\n1,1,6\n0,2,7\n1,2,8\n", {"stream": "seq"}),
         ("x,abs_ms\n1,1790000000000\n2,1790000001000\n", {"time": "abs_ms"}),
         ("x,y\n0,1\n", {}),

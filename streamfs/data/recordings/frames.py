@@ -1,6 +1,8 @@
 """Frames in memory as tables: of polars, of pandas, and whatever speaks Arrow."""
 
-from collections.abc import Iterator
+import reprlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -8,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from streamfs.data.recordings import tables
-from streamfs.data.recordings.tables import Table, check_names
+from streamfs.data.recordings.tables import Table, all_named, check_names, nameless_of
 
 
 def frame_table(frame: Any) -> Table:
@@ -19,9 +21,10 @@ def frame_table(frame: Any) -> Table:
     TypeError
         If `frame` is neither a frame of polars or pandas nor an Arrow table.
     """
-    rows = _as_polars(frame)
-    check_names("column", rows.columns)
-    return Table("the frame", "frame", "", rows.columns, partial(_parts, rows))
+    given = _as_polars(frame)
+    rows = given.rename(dict(zip(given.columns, all_named(given.columns), strict=True)))
+    nameless = {*rows.columns} - {*given.columns} | nameless_of(rows.columns) | _levels(frame, rows.columns)
+    return Table("the frame", "frame", "", rows.columns, partial(_parts, rows), nameless=nameless)
 
 
 def _parts(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -35,12 +38,31 @@ def _as_polars(frame: Any) -> pl.DataFrame:
         return frame
     if isinstance(frame, pl.LazyFrame):
         return frame.collect()
-    if hasattr(frame, "reset_index"):  # pandas
-        flat = frame if type(frame.index).__name__ == "RangeIndex" else frame.reset_index()
-        return pl.DataFrame([_column(str(name), flat[name]) for name in flat.columns])
+    if _is_pandas(frame):
+        flat = frame.reset_index(allow_duplicates=True) if _is_indexed(frame) else frame
+        names = [str(name) for name in flat.columns]
+        check_names("column", names)
+        return pl.DataFrame([_column(name, flat.iloc[:, place]) for place, name in enumerate(names)])
     if hasattr(frame, "__arrow_c_stream__"):
-        return pl.DataFrame(frame)
-    raise TypeError(f"frame is {frame!r}, expected a frame of polars or pandas, or an Arrow table")
+        with suppress(pl.exceptions.SchemaError):  # it has no columns
+            return pl.DataFrame(frame)
+    expected = "expected a frame of polars or pandas, or an Arrow table"
+    raise TypeError(f"frame is {reprlib.repr(frame)}, {expected}")
+
+
+def _is_pandas(frame: Any) -> bool:
+    return hasattr(frame, "reset_index") and hasattr(frame, "columns")
+
+
+def _is_indexed(frame: Any) -> bool:
+    """Return whether it is a frame of pandas with an index that is not a mere count."""
+    return _is_pandas(frame) and type(frame.index).__name__ != "RangeIndex"
+
+
+def _levels(frame: Any, columns: Sequence[str]) -> set[str]:
+    """Return the columns that were an index of pandas without a name, or levels of it."""
+    names = frame.index.names if _is_indexed(frame) else ()
+    return {column for column, name in zip(columns, names, strict=False) if name is None}
 
 
 def _column(name: str, column: Any) -> pl.Series:

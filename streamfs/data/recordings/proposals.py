@@ -107,7 +107,8 @@ def _texts(tables: Sequence[Table], layout: Layout) -> Iterator[dict[str, Any]]:
     """Yield what the texts in the columns of readings may be: numbers with a decimal comma, or words."""
     parts: dict[str, list[pl.Series]] = {}
     for table in tables:
-        not_readings = {*(layout.stream_columns or (STREAM,)), *layout.time_columns, layout.label or LABEL, LABEL}
+        meanings = {*(layout.stream_columns or (STREAM,)), *layout.time_columns, layout.label or LABEL, LABEL}
+        not_readings = meanings | table.nameless
         named = (
             [layout.value]
             if layout.value

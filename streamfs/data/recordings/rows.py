@@ -173,7 +173,7 @@ def _add_columns(rows: Rows, table: Table, meaning: _Meaning) -> None:
             raise DataError(f"columns has {meaning.label!r}, which is the label of the streams: leave it out")
         return
     for column in table.columns:
-        if column not in (*meaning.columns, LABEL, rows.layout.label):
+        if column not in (*meaning.columns, LABEL, rows.layout.label, *table.nameless):
             rows.columns.setdefault(column, len(rows.columns))
 
 

@@ -4,7 +4,8 @@ import csv
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -46,6 +47,7 @@ BLOCK = 2**20
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?")
 _FRACTION = re.compile(r"[+-]?\d*\.\d+")
 _SEPARATORS = ",;\t|"
+_NAMELESS = re.compile(r"Unnamed: \d+|__index_level_\d+__")  # what pandas calls them where names are needed
 _COMMENTS = re.compile(rb"(?:\s*#[^\n]*\n)*")
 _SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
 
@@ -67,6 +69,8 @@ class Table(NamedTuple):
         Starts an iteration over the rows: frames with these columns, the same each time.
     decimal : str
         What separates the decimals of numbers that are text.
+    nameless : set of str
+        Columns without a name of their own, such as a count of the rows: readings only if a layout names them.
     """
 
     source: str
@@ -75,6 +79,7 @@ class Table(NamedTuple):
     columns: Sequence[str]
     parts: Callable[[], Iterator[pl.DataFrame]]
     decimal: str = "."
+    nameless: AbstractSet[str] = frozenset()
 
     def batches(self) -> Iterator[tuple[int, pl.DataFrame]]:
         """Yield batches of rows that are not blank, each with the number of rows before it."""
@@ -103,7 +108,7 @@ def open_table(path: Path, name: str = "") -> Table:
     if not ending:
         way = _OTHERS.get(path.suffix.lower(), "")
         raise DataError(f"{path} ends in {path.suffix!r}, {EXPECTED}{way}")
-    decimal = "."
+    decimal, nameless = ".", set[str]()
     try:
         if ending == ".parquet":
             columns = list(pl.read_parquet_schema(path))
@@ -119,7 +124,8 @@ def open_table(path: Path, name: str = "") -> Table:
             separator = _separator(first)
             cells = _header(first, separator)
             _require_header(cells, path)
-            columns = [cell for cell in cells if cell]
+            columns = all_named(cells)
+            nameless = set(columns) - set(cells)
             decimal = "," if separator == ";" else "."
             parts = partial(_csv_parts, path, cells, separator)
     except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -128,14 +134,16 @@ def open_table(path: Path, name: str = "") -> Table:
         check_names("column", columns)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
-    return Table(str(path), name or bare_name(path.name), path.parent.name, columns, parts, decimal)
+    nameless |= nameless_of(columns)
+    return Table(str(path), name or bare_name(path.name), path.parent.name, columns, parts, decimal, nameless)
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """Read a CSV or Parquet file whole; the cells of a CSV file stay text."""
+    """Read the columns with names of a CSV or Parquet file whole; the cells of a CSV file stay text."""
     table = open_table(path)
-    parts = [batch for _, batch in table.batches()]
-    return pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(table.columns, pl.String))
+    named = [column for column in table.columns if column not in table.nameless]
+    parts = [batch.select(named) for _, batch in table.batches()]
+    return pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(named, pl.String))
 
 
 def ending_of(name: str) -> str:
@@ -146,6 +154,16 @@ def ending_of(name: str) -> str:
 def bare_name(name: str) -> str:
     """Return the name of a file, or of a stream that is named after it, without its ending."""
     return name[: len(name) - len(ending_of(name))]
+
+
+def all_named(columns: Sequence[str]) -> list[str]:
+    """Return names of columns, of which those without one are called by their places."""
+    return [name or f"column {number}" for number, name in enumerate(columns, 1)]
+
+
+def nameless_of(columns: Iterable[str]) -> set[str]:
+    """Return the columns with a name that pandas has made up, such as that of an index in Parquet."""
+    return {column for column in columns if _NAMELESS.fullmatch(column)}
 
 
 def check_names(what: str, names: Sequence[str]) -> None:
@@ -199,27 +217,23 @@ def _csv_parts(path: Path, columns: Sequence[str], separator: str) -> Iterator[p
         _require_text(block, path)
         n_header = int(block is first)
         rows = _parsed(block, columns, separator)[n_header:]
-        return _without_headers(rows) if block.count(header) > n_header else rows
+        return _without_headers(rows, columns) if block.count(header) > n_header else rows
 
     yield from map_ahead(rows_of, chain([first] if first else [], blocks))
 
 
-def _without_headers(rows: pl.DataFrame) -> pl.DataFrame:
+def _without_headers(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """Return rows without those that name the columns again, as loggers do whenever they start."""
-    return rows.filter(~pl.all_horizontal(pl.col(name).eq_missing(name) for name in rows.columns))
+    named = zip(rows.columns, columns, strict=True)
+    return rows.filter(~pl.all_horizontal(pl.col(name).eq_missing(cell or None) for name, cell in named))
 
 
 def _parsed(block: bytes, columns: Sequence[str], separator: str) -> pl.DataFrame:
-    """Return the rows of a block; a row put before them says how many cells there are.
-
-    Columns without a name, such as the count of rows that some programs write, are left out.
-    """
+    """Return the rows of a block; a row put before them says how many cells there are."""
     first = separator.join("x" * len(columns)).encode()
     rows = pl.read_csv(first + b"\n" + block, has_header=False, infer_schema=False, separator=separator)[1:]
-    if "" not in columns:
-        rows.columns = list(columns)
-        return rows
-    return rows.select(pl.col(cell).alias(name) for cell, name in zip(rows.columns, columns, strict=True) if name)
+    rows.columns = all_named(columns)
+    return rows
 
 
 def _header(block: bytes, separator: str) -> list[str]:

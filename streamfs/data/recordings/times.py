@@ -76,6 +76,8 @@ def times_of(cells: pl.Series, layout: Layout, source: object, n_before: int = 0
             cells = _parsed(cells, layout, source, n_before)
     if cells.dtype == pl.Duration:
         return Times(cells.dt.total_microseconds().cast(pl.Float64).fill_null(np.nan).to_numpy() / 1e6)
+    if cells.dtype == pl.Time:
+        raise LayoutError(f"{cells.name} of {source} is a time of day, expected a date with it in another column")
     if not cells.dtype.is_temporal():
         return Times(_numbers(cells, layout, source, n_before, decimal))
     if isinstance(cells.dtype, pl.Datetime) and cells.dtype.time_zone is not None:
