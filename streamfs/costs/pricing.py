@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
+from numbers import Real
 
 import numpy as np
 
@@ -48,6 +49,8 @@ class Pricing:
     ValueError
         If there is no profile of that name, `awake` is negative or not finite, or `sends` is another word or
         stands beside costs of your own.
+    TypeError
+        If the profile is neither a `Profile` nor a name, or a weight or `max_silence` is not a number.
 
     Examples
     --------
@@ -70,6 +73,11 @@ class Pricing:
         if self.sends is not None and (self.sends not in SENDS or self.own is not None):
             beside = " besides costs of your own" if self.own is not None else f", expected {' or '.join(SENDS)}"
             raise ValueError(f"sends is {self.sends!r}{beside}")
+        if not isinstance(self.profile, str | Profile):
+            raise TypeError(f"profile is {self.profile!r}, expected a radio's name or a Profile")
+        for name, number in (("a", self.a), ("b", self.b), ("max_silence", self.max_silence)):
+            if not isinstance(number, Real) and not (number is None and name == "max_silence"):
+                raise TypeError(f"{name} is {number!r}, expected a number")
         object.__setattr__(self, "profile", self.radio)
 
     @property

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,6 +13,7 @@ from feature_extractors.base import LARGEST, Array
 from feature_extractors.report import Policy, split_opening
 from feature_extractors.spelling import nearest
 from streamfs.data.ends import first_complete
+from streamfs.data.given_values import given_values
 from streamfs.data.recordings.layout import Layout, check_period
 from streamfs.data.recordings.tables import check_names
 from streamfs.data.stream_files import StreamArrays, read_frame, read_streams, streams_frame, write_streams
@@ -22,6 +24,8 @@ from streamfs.errors import DataError
 Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.str_]
 
+_AXES = "(n_streams, n_ticks, n_columns)"
+
 MISSING_LABELS = {"none", "nan", "nat", "<na>"}
 """The texts of what stands for no label in frames and arrays, in lower case."""
 
@@ -31,8 +35,9 @@ class StreamSet:
 
     Parameters
     ----------
-    values : array_like of shape (n_streams, n_ticks, n_columns)
-        Readings; NaN is missing.
+    values : array_like of shape (n_streams, n_ticks, n_columns), or list of array_like
+        Readings; NaN is missing, and what a mask of numpy hides. A list has an array of shape (n_ticks, n_columns)
+        for each stream, as long as that.
     labels : array_like of shape (n_streams,)
         The class of each stream, as text.
     columns : sequence of str
@@ -75,10 +80,8 @@ class StreamSet:
         names: Sequence[str] | None = None,
         lengths: npt.ArrayLike | None = None,
     ) -> None:
-        given = np.asarray(values)
-        if given.dtype.kind in "cmM":
-            raise DataError(f"values are {given.dtype}, expected real numbers")
-        self._set(np.array(given, dtype=np.float64), labels, columns, period, names, lengths)
+        given, found = given_values(values)
+        self._set(given, labels, columns, period, names, found if lengths is None else lengths)
 
     @classmethod
     def of_arrays(cls, arrays: StreamArrays) -> Self:
@@ -98,15 +101,19 @@ class StreamSet:
     ) -> None:
         self.values = values
         if self.values.ndim != 3:
-            raise DataError(f"values have shape {self.values.shape}, expected (n_streams, n_ticks, n_columns)")
+            axes = ": give streams of one column as values[:, :, np.newaxis]" if self.values.ndim == 2 else ""
+            raise DataError(f"values have shape {self.values.shape}, expected {_AXES}{axes}")
         n_streams, n_ticks, n_columns = self.values.shape
         given = np.asarray(labels)
         self.labels: Labels = given.astype(np.str_)
-        self.columns = tuple(columns)
+        self.columns = _texts("column", columns)
         self.period = float(period)
-        self.names = tuple(names) if names is not None else tuple(f"stream-{i}" for i in range(n_streams))
+        self.names = _texts("stream", [f"stream-{i}" for i in range(n_streams)] if names is None else names)
         self.lengths = np.full(n_streams, n_ticks) if lengths is None else _whole(lengths)
         _expect("labels", self.labels.shape, (n_streams,))
+        if len(self.columns) == n_ticks != n_columns:
+            turned = f"expected {_AXES} with {n_ticks} columns: turn the axes by values.transpose(0, 2, 1)"
+            raise DataError(f"values have shape {self.values.shape}, {turned}")
         _expect("columns", (len(self.columns),), (n_columns,))
         _expect("names", (len(self.names),), (n_streams,))
         _expect("lengths", self.lengths.shape, (n_streams,))
@@ -384,7 +391,7 @@ class StreamSet:
             If there is no such column.
         """
         if name not in self.columns:
-            known = f"expected one of {', '.join(self.columns)}{nearest(name, self.columns)}"
+            known = f"expected one of {', '.join(self.columns)}{nearest(str(name), self.columns)}"
             raise DataError(f"column {name!r} does not exist, {known}")
         return self.values[:, :, self.columns.index(name)]
 
@@ -529,6 +536,15 @@ class StreamSet:
 def _expect(what: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
     if shape != expected:
         raise DataError(f"{what} have shape {shape}, expected {expected}")
+
+
+def _texts(what: str, names: Iterable[object]) -> tuple[str, ...]:
+    """Return names as text, which numbers may be."""
+    found = tuple(names)
+    for number, name in enumerate(found, 1):
+        if not isinstance(name, str | Integral):
+            raise DataError(f"{what} {number} has the name {name!r}, expected a text")
+    return tuple(map(str, found))
 
 
 def _require_labels(labels: npt.NDArray[Any], names: Sequence[str]) -> None:

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 from feature_extractors.base import Array
 from streamfs.base.estimators import Estimator
 from streamfs.data.ends import ends_of
+from streamfs.data.given_values import padded, unmasked
 from streamfs.data.streams import StreamSet
-from streamfs.errors import DataError
 
 Streams = StreamSet | npt.ArrayLike | Sequence[npt.ArrayLike]
 """Streams as estimators take them.
@@ -35,7 +35,7 @@ def training_streams(
     elif y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
     elif _is_table(X):
-        rows, labels = validate_data(estimator, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        rows, labels = validate_data(estimator, unmasked(X), y, dtype=np.float64, ensure_all_finite="allow-nan")
         streams = _set_of(rows[:, :, np.newaxis])
     else:
         values, labels = _padded(X), y
@@ -54,7 +54,7 @@ def query_streams(estimator: Estimator, X: Streams) -> StreamSet:
     if isinstance(X, StreamSet):
         return X
     if _is_table(X):
-        rows = validate_data(estimator, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        rows = validate_data(estimator, unmasked(X), dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         return _set_of(rows[:, :, np.newaxis])
     values = _padded(X)
     if values.shape[2] != estimator.n_features_in_:
@@ -80,21 +80,12 @@ def _is_table(X: Any) -> bool:
 
 def _padded(X: Any) -> Array:
     """Return streams of different lengths as one array, NaN beyond their ends."""
-    arrays = [_column(each) for each in X]
-    widths = {array.shape[1] for array in arrays}
-    if len(widths) != 1:
-        raise DataError(
-            f"streams have {' and '.join(map(str, sorted(widths)))} columns, expected the same for all"
-        )
-    values = np.full((len(arrays), max(map(len, arrays)), widths.pop()), np.nan)
-    for row, array in zip(values, arrays, strict=True):
-        row[: len(array)] = array
-    return values
+    return padded([_column(each) for each in X])
 
 
 def _column(stream: npt.ArrayLike) -> Array:
     """Return a stream as readings of shape (n_ticks, n_columns)."""
-    values = np.asarray(stream)
+    values = np.asarray(unmasked(stream))
     checked: Array = check_array(
         values[:, np.newaxis] if values.ndim == 1 else values,
         dtype=np.float64,

@@ -130,6 +130,8 @@ def selector_of(select: str | MakeSelector | None, *others: str) -> MakeSelector
 def pricing_of(pricing: Pricing | str, costs: Costs | None, n_features: int) -> Pricing:
     """Return the pricing, by its radio's name or as given, checked against costs of the features."""
     pricing = Pricing(pricing) if isinstance(pricing, str) else pricing
+    if not isinstance(pricing, Pricing):
+        raise TypeError(f"pricing is {pricing!r}, expected a radio's name or a Pricing")
     if costs is not None and len(costs) != n_features:
         raise ValueError(f"there are {len(costs)} costs, expected {n_features}, one a feature")
     if costs is not None and pricing.prices:

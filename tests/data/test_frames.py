@@ -85,6 +85,11 @@ def test_an_index_without_a_name_is_read_where_it_is_named():
     assert StreamSet.from_frame(frame, time="index").period == 30.0
 
 
+def test_columns_of_pandas_may_be_numbers():
+    frame = as_pandas(FRAME).rename(columns={"x": 0, "n": 1})
+    assert StreamSet.from_frame(frame, columns=[1, 0]).columns == ("1", "0")
+
+
 def test_columns_of_pandas_that_are_named_twice_are_refused():
     with pytest.raises(DataError, match="column 'time' occurs twice"):
         StreamSet.from_frame(as_pandas(FRAME).set_index("time", drop=False))

@@ -116,6 +116,8 @@ def test_labels_are_in_a_file_or_folders(files):
         ("resample", "first", "resample is 'first', expected 'last' or 'mean'"),
         ("max_age", -1.0, "max_age is -1.0, expected a number of seconds"),
         ("long", ("a", "b"), "long is .*, expected four columns"),
+        ("labels", {"one": "on"}, "labels is of type dict, expected 'folder', 'runs' or the path of a file"),
+        ("time_zone", 3, "time_zone is 3, expected a name such as"),
         ("columns", "x", "columns is 'x', expected the names of some columns"),
         ("columns", ("x", "x"), "columns is .*, expected the names of some columns, each once"),
         ("time_format", "hours", "time_format is 'hours', expected s, ms, us, ns or a format"),

@@ -69,6 +69,11 @@ def assert_same(found, expected):
     ("given", "message"),
     [
         ({"values": [[1.0]]}, r"values have shape \(1, 1\), expected \(n_streams"),
+        ({"values": [[1.0]]}, r"give streams of one column as values\[:, :, np.newaxis\]"),
+        ({"columns": ["x", "y", "z"]}, r"with 3 columns: turn the axes by values.transpose\(0, 2, 1\)"),
+        ({"columns": [None]}, "column 1 has the name None, expected a text"),
+        ({"values": [np.zeros((2, 1)), np.zeros((3, 2))]}, "streams have 1 and 2 columns, expected the same"),
+        ({"values": [np.zeros((2, 1)), np.zeros((3, 1, 1))]}, r"a stream has shape \(3, 1, 1\), expected"),
         ({"labels": ["a"]}, r"labels have shape \(1,\), expected \(2,\)"),
         ({"columns": ["x", "y"]}, r"columns have shape \(2,\), expected \(1,\)"),
         ({"columns": [""]}, "column 1 has the name ''"),
@@ -96,6 +101,37 @@ def test_arguments_that_do_not_match_are_refused(given, message):
     fitting = {"values": np.zeros((2, 3, 1)), "labels": ["a", "b"], "columns": ["x"]}
     with pytest.raises(DataError, match=message):
         StreamSet(**(fitting | given))
+
+
+SHORT, LONGER = np.array([[1.0], [2.0]]), np.array([[3.0], [4.0], [5.0]])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [SHORT, LONGER],
+        [SHORT.tolist(), LONGER.tolist()],
+        [SHORT[:, 0], LONGER[:, 0]],
+        np.array([SHORT, LONGER], dtype=object),
+        [np.ma.masked_greater(np.append(SHORT, [[7.0]], 0), 6.0)[:2], np.ma.array(LONGER)],
+    ],
+)
+def test_streams_may_be_given_one_by_one(values):
+    streams = StreamSet(values, ["a", "b"], ["x"])
+    assert_array_equal(streams.values[:, :, 0], [[1, 2, NAN], [3, 4, 5]])
+    assert streams.lengths.tolist() == [2, 3]
+
+
+def test_what_a_mask_hides_is_missing():
+    masked = np.ma.masked_equal(np.array([[[1], [-999]], [[-999], [4]]]), -999)
+    for values in (masked, list(masked)):
+        assert_array_equal(StreamSet(values, ["a", "b"], ["x"]).values[:, :, 0], [[1, NAN], [NAN, 4]])
+
+
+def test_names_that_are_numbers_are_texts():
+    streams = StreamSet(np.zeros((2, 3, 2)), ["a", "b"], range(2), names=np.arange(2))
+    assert streams.columns == streams.names == ("0", "1")
+    assert repr(streams).endswith("columns 0, 1, labels a 1, b 1)")
 
 
 def test_an_infinite_reading_is_refused_with_its_place():

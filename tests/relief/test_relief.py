@@ -506,6 +506,13 @@ def test_streams_of_different_lengths_end_where_they_end():
     assert [len(each) for each in fitted.transform(short)] == [len(each) for each in short]
 
 
+def test_what_a_mask_hides_is_missing():
+    given, classes = streams_of_any_kind()
+    hidden = np.ma.masked_greater(given["array"], 0.5)
+    known = hidden.filled(np.nan)
+    assert_array_equal(StreamRelief().fit(hidden, classes).weights_, StreamRelief().fit(known, classes).weights_)
+
+
 def test_streams_with_other_columns_are_refused():
     given, classes = streams_of_any_kind()
     fitted = StreamRelief().fit(given["array"], classes)

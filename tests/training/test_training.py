@@ -263,6 +263,8 @@ def test_bad_training_data_is_named(streams):
         train(streams, select="best")
     with pytest.raises(TypeError, match="select is 3, expected one of channels, streamrelief"):
         train(streams, select=3)
+    with pytest.raises(TypeError, match="pricing is 3, expected a radio's name or a Pricing"):
+        train(streams, features=noise, pricing=3)
     with pytest.raises(ValueError, match="confidence is nan"):
         train(streams, features=noise, confidence=float("nan"), select="streamrelief")
     with pytest.raises(ValueError, match="whole ticks"):

@@ -114,10 +114,14 @@ class Layout:
             check_values(self.values)
         if self.decimal not in (None, ",", "."):
             raise DataError(f"decimal is {self.decimal!r}, expected ',' or '.'")
-        if self.columns is not None and (
-            isinstance(self.columns, str) or not 0 < len(set(self.columns)) == len(self.columns)
-        ):
-            raise DataError(f"columns is {self.columns!r}, expected the names of some columns, each once")
+        if self.columns is not None:
+            self._set_columns(self.columns)
+        if not isinstance(self.labels, str | Path | None):
+            given = (
+                f"labels is of type {type(self.labels).__name__}, expected 'folder', 'runs' or the path of a file"
+            )
+            advice = "labels in memory are a column: frame['label'] = frame['stream'].map(labels)"
+            raise DataError(f"{given}; {advice}")
         check_period(self.period)
         if self.resample not in (None, *RULES):
             raise DataError(f"resample is {self.resample!r}, expected {' or '.join(map(repr, RULES))}")
@@ -128,9 +132,12 @@ class Layout:
             raise DataError(f"time_format is {self.time_format!r}, expected {expected}")
         if self.time_format is not None:
             self._set_fraction(self.time_format)
+        self._check_zone()
+
+    def _check_zone(self) -> None:
         try:
             ZoneInfo(self.zone)
-        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        except (ZoneInfoNotFoundError, TypeError, ValueError, OSError) as error:
             raise DataError(f"time_zone is {self.time_zone!r}, expected a name such as 'Europe/Berlin'") from error
 
     def _set_fraction(self, form: str) -> None:
@@ -140,6 +147,11 @@ class Layout:
             raise DataError(
                 f"time_format is {form!r}, expected a point before %f: the fraction of a second is .%f"
             )
+
+    def _set_columns(self, columns: Sequence[str]) -> None:
+        if isinstance(columns, str) or not 0 < len(set(columns)) == len(columns):
+            raise DataError(f"columns is {columns!r}, expected the names of some columns, each once")
+        object.__setattr__(self, "columns", tuple(map(str, columns)))  # those of pandas may be numbers
 
     def _set_streams(self) -> None:
         if self.stream is not None and not isinstance(self.stream, str):

@@ -156,7 +156,7 @@ class MissingColumnError(LayoutError):
     """A table without a column that its layout names."""
 
     def __init__(self, table: Table, field_name: str, column: str) -> None:
-        known = f"only {', '.join(table.columns)}{nearest(column, table.columns)}"
+        known = f"only {', '.join(table.columns)}{nearest(str(column), table.columns)}"
         if _SERIES.fullmatch(" ".join(table.columns)):
             known = f"but a stream on each line, {_ARRAYS}"
         super().__init__(f"{table.source} has no column {column!r}, {known}")
