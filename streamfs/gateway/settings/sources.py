@@ -86,7 +86,7 @@ class InputSource(OptionSection):
         str,
         Option(
             'For plain JSON: `"s"`, `"ms"`, `"us"`, `"ns"`, `"iso"` for text such as `2025-01-31T12:00:00Z`, in '
-            'UTC unless it has an offset, or `"any"` for text, seconds or milliseconds',
+            'UTC unless it has an offset, or `"any"` for such text, or a number of whichever unit its size tells',
             choices=TIME_UNITS,
         ),
     ] = "s"

@@ -32,6 +32,20 @@ def test_values_and_times_are_where_the_source_says(options, payload, reading):
     assert codec_for("json", **options).decode(payload, ARRIVAL) == reading
 
 
+@pytest.mark.parametrize("stamp", ["1795365000.5", "1795365000500", "1795365000500000", "1795365000500000000"])
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_the_size_of_a_number_tells_the_unit_of_a_time(stamp, zone):
+    codec = codec_for("json", time_unit="any", time_zone=zone)
+    for text in (stamp, f'"{stamp}"'):
+        assert codec.decode(f'{{"v": 1, "t": {text}}}'.encode(), ARRIVAL) == Reading(1795365000.5, 1.0, None)
+
+
+@pytest.mark.parametrize("stamp", ["true", '"20261128163000"', '"soon"', "1e21"])
+def test_what_is_no_time_of_any_unit_is_refused_by_name(stamp):
+    with pytest.raises(PayloadError, match="t is .*, expected"):
+        codec_for("json", time_unit="any").decode(f'{{"v": 1, "t": {stamp}}}'.encode(), ARRIVAL)
+
+
 @pytest.mark.parametrize(
     ("options", "payload", "message"),
     [

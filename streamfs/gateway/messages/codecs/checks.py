@@ -18,9 +18,10 @@ UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 """Units of time, and their number in a second."""
 
 TIME_UNITS = (*UNITS, "iso", "any")
-"""Formats of times: a number in one of the units, ISO 8601 text, or text, seconds or milliseconds."""
+"""Formats of times: a number in one of the units, ISO 8601 text, or either, of any unit that its size tells."""
 
 _SEQUENCES = 2**63  # the bound of integers in a database
+_SINCE_1970 = re.compile(r"\d{10}(?:\d{3}|\d{6}|\d{9})?(?:\.\d+)?")  # of 2001 to 2286, in any unit
 _SHOWN = 40  # characters of an offending payload or value
 _MEASURED = re.compile(rb"[+-]?\d+(?:\.\d+)?\s*([^\s\d.,:;+-][^\s\d]{0,7})")
 _repr = Repr()
@@ -114,12 +115,25 @@ def local_seconds(place: ZoneInfo, name: str, value: object, arrival: float) -> 
     return min(times, key=lambda time: abs(time - arrival))
 
 
+def is_since_1970(value: object) -> bool:
+    """Return whether a text is a number of seconds since 1970, or of smaller units.
+
+    >>> is_since_1970("1795837712.5"), is_since_1970("1795837712500"), is_since_1970("20261128")
+    (True, True, False)
+    """
+    return isinstance(value, str) and _SINCE_1970.fullmatch(value) is not None
+
+
 def _seconds_of_any(name: str, value: object) -> float:
-    """Return a time in ISO 8601, seconds or milliseconds, which are beyond `LATEST` in seconds."""
+    """Return a time in ISO 8601, or a number of the first unit of `UNITS` in which it is less than `LATEST`."""
     if isinstance(value, str):
-        return seconds_of_text(name, value)
-    is_seconds = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LATEST
-    return seconds(name, value) if is_seconds else _seconds_of_units("ms", name, value)
+        if not is_since_1970(value):
+            return seconds_of_text(name, value)
+        value = float(value) if "." in value else int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise PayloadError(f"{name} is {shown(value)}, expected a time in ISO 8601, or a number", "time")
+    unit = next((unit for unit, per_second in UNITS.items() if abs(value) < LATEST * per_second), "ns")
+    return _seconds_of_units(unit, name, value)
 
 
 def _seconds_of_units(unit: str, name: str, value: object) -> float:

@@ -12,6 +12,7 @@ from streamfs.errors import PayloadError
 from streamfs.gateway.messages.codecs.checks import (
     LATEST,
     clock,
+    is_since_1970,
     local_seconds,
     number,
     sequence_number,
@@ -40,8 +41,8 @@ class PlainCodec:
 
     By default the number is at ``v`` or ``value``, the time at ``t``, ``ts`` or ``timestamp``, and the sequence
     number at ``seq``. `time_unit` is also the unit of ``dt``, which is in seconds if times are text (``iso``);
-    these are in a `time_zone`, or UTC, unless they have an offset. If times are of `any` unit, one before 2001
-    is none: the device's clock was not set. Of several paths of a `time`, with bars between, the first that is
+    these are in a `time_zone`, or UTC, unless they have an offset. Times of `any` unit are text or numbers, also
+    in quotes, whose size tells the unit; one before 2001 is none: the device's clock was not set. Of several paths of a `time`, with bars between, the first that is
     there counts. `words` stand for numbers.
     """
 
@@ -101,7 +102,8 @@ class PlainCodec:
     def _time(self, name: str, value: object, arrival: float) -> float | None:
         """Return a time; None of a clock of any unit that was not set yet, which begins in 1970."""
         zone_of_text = self._zone
-        if zone_of_text is None or not isinstance(value, str):
+        is_number = not isinstance(value, str) or (self._is_any and is_since_1970(value))
+        if zone_of_text is None or is_number:
             time = self._seconds(name, value)
         else:
             time = local_seconds(zone_of_text, name, value, arrival)
