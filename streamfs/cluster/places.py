@@ -100,6 +100,12 @@ class RecordPlaces:
             found = self._known[record.topic] = self._of_topic(record.topic)
         return found
 
+    def addressed(self, record: Record) -> Record:
+        """Return a record, with the node that its payload names in its topic, if a source says where."""
+        if record.kind != MESSAGE:
+            return record
+        return record._replace(topic=self._bindings.addressed(record.topic, record.payload))
+
     def part_of(self, shard: int) -> Bindings:
         """Return the bindings of a shard."""
         return self._bindings.of_share(Share(Shard(shard, len(self.shards))))

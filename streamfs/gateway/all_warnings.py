@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from streamfs.gateway.core.core import Core
+from streamfs.gateway.core.routes import unnamed
 from streamfs.gateway.dead_letters import DeadLetters
 from streamfs.gateway.operations.clock_warnings import clock_warnings
 from streamfs.gateway.operations.data_warnings import DataWarnings
@@ -51,5 +52,7 @@ class AllWarnings:
         """Return what could be done about a topic that feeds no stream."""
         if any(route.find(topic) is not None for route in self._routes):
             return ""
+        if why := unnamed(self._routes, topic):
+            return why
         name = suggestion(topic)
         return f'a source with device = "{name}" may read it' if name else "no source has such a topic"

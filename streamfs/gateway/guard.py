@@ -8,6 +8,7 @@ import orjson
 
 from streamfs.gateway.core.conduct import Conduct
 from streamfs.gateway.core.guard_topics import GuardTopics
+from streamfs.gateway.core.routes import addressed
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.settings.settings import Settings
 from streamfs.gateway.transport.transport import Message, Transport
@@ -113,6 +114,7 @@ class Guard:
 
     def _hear_device(self, topic: str, payload: bytes, now: float) -> list[Publication]:
         publications = self.conduct.receive(topic, payload, now) if self.conduct.listens(topic) else []
+        topic = addressed(self._routes, topic, payload)
         for route in self._routes:
             routed = None if route.ignores(topic) else route.find(topic)
             if routed is not None and self.conduct.knows(routed.called, routed.device):

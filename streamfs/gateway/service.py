@@ -365,7 +365,11 @@ class Gateway:
                 self._take([anew_record(self._core.conduct.anew_topic, self._clock.now())], 0)
 
     def _receive(self, received: list[Message]) -> None:
-        has_state, messages = self._core.conduct.has_state, self._foreign.drop(received)
+        has_state = self._core.conduct.has_state
+        addressed = self._core.roster.routes.addressed
+        messages = self._foreign.drop(
+            [each._replace(topic=addressed(each.topic, each.payload)) for each in received]
+        )
         records = [
             Record(RETAINED if retained else MESSAGE, arrival, topic, payload, content_type)
             for topic, payload, retained, arrival, content_type in messages

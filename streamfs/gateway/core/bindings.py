@@ -9,7 +9,7 @@ from feature_extractors.report import split_channel, split_column, split_opening
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.feeds import Feed, feeds_of
 from streamfs.gateway.core.pairs import MAX_PAIRS, group_pairs
-from streamfs.gateway.core.routes import STANDARD, Route, Routed, level_of
+from streamfs.gateway.core.routes import STANDARD, Route, Routed, addressed, level_of
 from streamfs.gateway.core.shards import Share, zone_by_node
 from streamfs.gateway.messages.topics import check_name
 
@@ -248,6 +248,10 @@ class Bindings:
             self._routes_in_zones[key] = self.routes[number].in_zone(zone)
         return self._routes_in_zones[key]
 
+    def addressed(self, topic: str, payload: bytes) -> str:
+        """Return a topic, with the node that the payload names if a source says where: see `routes.addressed`."""
+        return addressed(self.routes, topic, payload) if self._has_senders else topic
+
     def ignores(self, topic: str) -> bool:
         """Return whether a topic is known to have no readings."""
         return any(route.ignores(topic) for route in self.routes)
@@ -267,6 +271,10 @@ class Bindings:
             return is_new or node in self._streams_of
         fed = self.fed_by(channel, thins=found.thins)
         return any(is_new or NodeChannel(node, feed.channel) in self._wanted for feed in fed)
+
+    @cached_property
+    def _has_senders(self) -> bool:
+        return any(route.sender is not None for route in self.routes)
 
     @cached_property
     def _zones(self) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Routes: topics, the format of their messages, and what these carry."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import orjson
@@ -8,6 +8,7 @@ import orjson
 from feature_extractors.report import split_channel
 from streamfs.gateway.messages.codecs import FORMATS, Codec, codec_for, own_codec
 from streamfs.gateway.messages.codecs.units import Conversion, ConvertedCodec, StatedUnit, conversion_of
+from streamfs.gateway.messages.senders import MARK, Sender, names_sender
 from streamfs.gateway.messages.topics import Template
 
 __all__ = ["STANDARD", "Route", "Routed"]
@@ -33,8 +34,9 @@ class Routed(NamedTuple):
 class Route(NamedTuple):
     """Topics, and the format of their messages; `channel` is None if the topic or the payload names it.
 
-    `device` is the key of a profile; `node` is that of topics that do not name one; `names` has the channels by
-    their names in topics; topics that match `ignored` are no readings; `conversions` are by channel.
+    `device` is the key of a profile; `node` is that of topics that do not name one, unless payloads name the
+    `sender`; `names` has the channels by their names in topics; topics that match `ignored` are no readings;
+    `conversions` are by channel.
     """
 
     template: Template
@@ -48,6 +50,7 @@ class Route(NamedTuple):
     conversions: Mapping[str, Conversion | StatedUnit] = {}
     device: str = ""
     quantities: bool = False  # whether the names of channels in topics are those of quantities
+    sender: Sender | None = None
 
     @classmethod
     def of(
@@ -82,13 +85,27 @@ class Route(NamedTuple):
         conversions = {name: conversion_of(text) for name, text in (units or {}).items()}
         if name not in _JSON and any(isinstance(each, StatedUnit) for each in conversions.values()):
             raise ValueError(f"units are stated by JSON payloads, and format is {name!r}")
+        sender = Sender(node) if names_sender(node) else None
+        if sender is not None and name not in _JSON:
+            raise ValueError(f"node is {node!r}, but only JSON payloads name nodes, and format is {name!r}")
         codec = codec_for(name, **options) if name in FORMATS else own_codec(name, options)
         if conversions and not (channel or template.has_channel):
             codec = ConvertedCodec(codec, conversions)
         ignored = tuple(Template(text) for text in ignore)
         described = orjson.dumps(made_of).decode()
         return cls(
-            template, codec, channel, described, node, names, ignored, repeats, conversions, device, quantities
+            template,
+            codec,
+            channel,
+            described,
+            "" if sender else node,
+            names,
+            ignored,
+            repeats,
+            conversions,
+            device,
+            quantities,
+            sender,
         )
 
     @property
@@ -101,8 +118,12 @@ class Route(NamedTuple):
         return self.of(**{**orjson.loads(self.described), "time_zone": zone}) if self.takes_zone else self
 
     def find(self, topic: str) -> Routed | None:
-        """Return where the messages of a topic belong; None for others, and for channels without a name here."""
-        found = self.template.match(topic)
+        """Return where the messages of a topic belong; None for others, and for channels without a name here.
+
+        If payloads name the sender, the topic is that of `addressed`.
+        """
+        topic, mark, sender = topic.partition(MARK)
+        found = self.template.match(topic) if bool(mark) == (self.sender is not None) else None
         if found is None:
             return None
         node, named = found
@@ -115,7 +136,7 @@ class Route(NamedTuple):
         if channel is not None and channel in self.conversions:
             codec = ConvertedCodec(codec, {"": self.conversions[channel]})
         thins = self.quantities or self.names is not None or named is None
-        called = self.node or node
+        called = sender or self.node or node
         return Routed(called, channel, codec, self.repeats, self.device, called, thins)
 
     def ignores(self, topic: str) -> bool:
@@ -128,6 +149,38 @@ class Route(NamedTuple):
             return self.template.filters(tuple(self.names))
         columns = dict.fromkeys(split_channel(channel)[0] for channel in channels)
         return self.template.filters(tuple(columns) if self.quantities else channels)
+
+
+def addressed(routes: Iterable[Route], topic: str, payload: bytes) -> str:
+    """Return a topic, with the node behind a `MARK` if the first route that fits has it from the payload.
+
+    Examples
+    --------
+    >>> routes = [Route.of("rtl_433/+/events", "json", node="{id}", fields={"temperature_C": "temperature"})]
+    >>> addressed(routes, "rtl_433/attic/events", b'{"id": 11, "temperature_C": 4.5}')
+    'rtl_433/attic/events#11'
+    """
+    for route in routes:
+        if route.ignores(topic):
+            continue
+        if route.sender is None:
+            if route.find(topic) is not None:
+                return topic
+        elif route.template.match(topic) is not None and (sender := route.sender.of(payload)):
+            return f"{topic}{MARK}{sender}"
+    return topic
+
+
+def unnamed(routes: Iterable[Route], topic: str) -> str:
+    """Return why a message on a topic has no node, where payloads are to name it; empty if topics do.
+
+    Examples
+    --------
+    >>> unnamed([Route.of("rtl_433/+/events", "json", node="{id}", fields={"t": "x"})], "rtl_433/attic/events")
+    'its payload has nothing at {id} that can name a node'
+    """
+    places = [route.sender.text for route in routes if route.sender and route.template.match(topic)]
+    return f"its payload has nothing at {' or '.join(places)} that can name a node" if places else ""
 
 
 STANDARD = Route.of("sensors/{node}/{channel}")

@@ -1,5 +1,6 @@
 """Sources for topics that no profile has, by what their messages look like."""
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,23 +9,40 @@ from typing import Any, NamedTuple
 import orjson
 
 from streamfs.errors import PayloadError
-from streamfs.gateway.messages.codecs.checks import clock
+from streamfs.gateway.core.routes import addressed
+from streamfs.gateway.messages.codecs.checks import clock, shown, unit_of
 from streamfs.gateway.messages.codecs.paths import scalars
 from streamfs.gateway.messages.message import Message
+from streamfs.gateway.messages.senders import Sender
 from streamfs.gateway.settings.quantity_words import is_like
 from streamfs.gateway.settings.sources import InputSource
 
 _GENERIC = frozenset(
     (
-        *("sensor", "sensors", "binary_sensor", "climate", "relay", "device", "devices", "tele", "stat"),
+        *(
+            "sensor",
+            "sensors",
+            "binary_sensor",
+            "sensor_multilevel",
+            "climate",
+            "relay",
+            "device",
+            "devices",
+            "tele",
+            "stat",
+        ),
         *("state", "status", "value", "values", "data", "up", "event", "events", "info", "json", "get", "current"),
-        *("measurement", "measurements", "reading", "readings", "out"),
+        *("measurement", "measurements", "reading", "readings", "out", "telemetry", "uplink", "rx", "me"),
     )
 )  # levels that name no device, in small letters
 _TIMES = ("time", "timestamp", "ts", "t", "datetime", "date", "last_seen", "tst", "created_at", "Time")
-_IDENTITIES = ("id", "mac", "address", "addr", "sn", "serial", "device", "device_id", "dev_eui", "name", "model")
+_IDENTITIES = (
+    *("deveui", "mac", "macaddress", "address", "addr", "serialnumber", "serialno", "serial", "sn", "deviceid"),
+    *("sensorid", "nodeid", "tagid", "uuid", "id", "entityid", "device", "sensor", "node", "devicename", "name"),
+)  # keys that tell devices apart, the best first, in small letters without - and _
 _LEAST_TIME = 1e8  # in seconds or milliseconds since 1970
 _STATES = {"on": "off", "open": "closed", "true": "false", "detected": "clear", "online": "offline"}
+_FAHRENHEIT = re.compile(r"(?:_[fF]|[a-z]F|temp(?:erature)?f)$")
 _MISSING = ("unavailable", "unknown", "nan", "null")
 
 
@@ -37,60 +55,98 @@ class GuessedSource(NamedTuple):
     quantities: Sequence[str]
 
 
+class _Form(NamedTuple):
+    """What messages of one source have in common."""
+
+    first: str  # level of topics
+    n_levels: int
+    place: int | None  # level of topics that names the quantity; None if payloads do
+    records: str | None = None  # where in payloads an array of objects with values is; "" if they are one
+
+
 @dataclass
 class _Alike:
-    """Messages whose topics have as many levels, and the quantity at one of them; None if payloads have it."""
+    """Messages of one form."""
 
-    place: int | None
+    form: _Form
     topics: dict[str, list[Message]] = field(default_factory=lambda: defaultdict(list))
     names: dict[str, dict[str, None]] = field(default_factory=lambda: defaultdict(dict))  # by quantity
-    documents: list[Any] = field(default_factory=list)
+    documents: list[Any] = field(default_factory=list)  # payloads, or the first of their records
 
 
 def guessed_sources(messages: Sequence[Message], wanted: Sequence[str]) -> tuple[list[GuessedSource], list[str]]:
-    """Return sources that read messages of no profile, each tried; and remarks on topics that cannot be read.
+    """Return sources that read messages of no profile, each tried; and remarks on what they do not read.
 
     A topic may name the quantity, ``shellies/ht1/sensor/temperature``, also behind the device,
-    ``homeassistant/sensor/kitchen_temperature/state``; or else the payload names quantities.
+    ``homeassistant/sensor/kitchen_temperature/state``; or else the payload names quantities. Where several devices
+    share a topic, the payload names them.
     """
-    forms: dict[tuple[Any, ...], _Alike] = {}
+    forms: dict[_Form, _Alike] = {}
     for message in messages:
         document = _document(message.payload)
         if document is None or "$" in message.topic:
             continue
         levels = message.topic.split("/")
-        place, named = _named(levels, document, wanted)
+        records, body = _body(document, wanted)
+        place, named = _named(levels, body, wanted)
         if named:
             first = levels[0] if len(levels) > 2 or place is None else ""
-            alike = forms.setdefault((first, len(levels), place), _Alike(place))
+            form = _Form(first, len(levels), place, records)
+            alike = forms.setdefault(form, _Alike(form))
             alike.topics[message.topic].append(message)
-            alike.documents.append(document)
+            alike.documents.append(body)
             for quantity, name in named.items():
                 alike.names[quantity][name] = None
-    mixed = {topic: key for each in forms.values() for topic, key in _mixed(each)}
-    remarks = [
-        f"{topic} has several devices, told apart by {key}: a source has its node from the topic alone"
-        for topic, key in mixed.items()
-    ]
-    sources = [source for alike in forms.values() for source in _sources(alike, mixed)]
-    return [found for source in sources if (found := _tried(source, messages, mixed)) is not None], remarks
+    mixed = {topic: node for each in forms.values() for topic, node in _mixed(each)}
+    sources = [source for alike in forms.values() for source in (*_shared(alike, mixed), *_sources(alike, mixed))]
+    found = [each for source in sources if (each := _tried(source, messages, mixed)) is not None]
+    return found, [remark for each in forms.values() for remark in _remarks(each)]
 
 
 def _document(payload: bytes) -> Any:
-    """Return JSON, or a word for a state; None for all else."""
+    """Return JSON, or a word for a state, or a number with a unit; None for all else."""
     try:
         return orjson.loads(payload)
     except orjson.JSONDecodeError:
         word = payload.decode(errors="replace").strip()
-    return word if word.lower() in {*_STATES, *_STATES.values(), *_MISSING} else None
+    return word if _is_value(word) or word.lower() in _MISSING else None
+
+
+def _body(document: Any, wanted: Sequence[str]) -> tuple[str | None, Any]:
+    """Return where a payload has an array of objects with times, "" if it is one, and the first of these.
+
+    Of another payload return None, and all of it.
+    """
+    if _is_batch(document):
+        return "", document[0]
+    batches = {} if not isinstance(document, dict) else {k: v for k, v in document.items() if _is_batch(v)}
+    if len(batches) == 1 and not any(_best(_values_in(document), quantity) for quantity in wanted):
+        (path, records), *_ = batches.items()
+        return path, records[0]
+    return None, document
+
+
+def _is_batch(document: Any) -> bool:
+    """Return whether a document is an array of objects with times."""
+    is_array = isinstance(document, list) and bool(document) and isinstance(document[0], dict)
+    return is_array and not document[0].keys().isdisjoint(_TIMES)
+
+
+def _values_in(document: dict[str, Any]) -> dict[str, Any]:
+    """Return values that may be readings, by path: those of an array with a start and a step are one."""
+    single = {name: inner for name, inner in document.items() if not _is_batch(inner)}
+    found = {path: value for path, value in scalars(single) if _is_value(value)}
+    is_series = {"t0", "dt"} <= document.keys()
+    return {(path.removesuffix(".0") if is_series else path): value for path, value in found.items()}
 
 
 def _named(levels: list[str], document: Any, wanted: Sequence[str]) -> tuple[int | None, dict[str, str]]:
     """Return the level that names a quantity, or None, and names there or in the payload by quantity."""
     if isinstance(document, dict) and not {"v", "value"} & document.keys():
-        values = {path: value for path, value in scalars(document) if _is_value(value)}
+        values = _values_in(document)
         return None, {quantity: path for quantity in wanted if (path := _best(values, quantity))}
-    if isinstance(document, list):
+    is_word = isinstance(document, str) and not (_is_value(document) or document.lower() in _MISSING)
+    if isinstance(document, list) or is_word:
         return None, {}
     for place in reversed(range(len(levels))):
         found = {quantity: levels[place] for quantity in wanted if is_like(levels[place], quantity)}
@@ -116,18 +172,63 @@ def _is_value(value: object) -> bool:
     try:
         float(value)
     except ValueError:
-        return value.lower() in {*_STATES, *_STATES.values()}
+        return value.lower() in {*_STATES, *_STATES.values()} or bool(unit_of(value))
     return True
 
 
 def _mixed(alike: _Alike) -> Iterator[tuple[str, str]]:
-    """Yield topics on which several devices send, and the key of the payload that tells them apart."""
+    """Yield topics that do not tell devices apart, and how payloads do: a node of a source."""
     for topic, messages in alike.topics.items():
-        documents = [_document(message.payload) for message in messages]
-        for key in _IDENTITIES:
-            if len({str(each[key]) for each in documents if isinstance(each, dict) and key in each}) > 1:
-                yield topic, key
+        payloads = [_document(message.payload) for message in messages]
+        documents = [payload for payload in payloads if isinstance(payload, dict)]
+        is_named = _device([topic.split("/")], alike.form.place, alike.names)[0] is not None
+        for path in _identities(documents):
+            senders = _senders(path, documents)
+            if "" not in senders and len(senders) > is_named:
+                has_models = path == "id" and all("model" in document for document in documents)
+                yield topic, "{model}-{id}" if has_models else f"{{{path}}}"
                 break
+
+
+def _identities(documents: Sequence[dict[str, Any]]) -> list[str]:
+    """Return paths that may name devices, the best first: not those within arrays, nor deep ones."""
+    places = {}
+    for path in dict.fromkeys(path for document in documents for path, _ in scalars(document)):
+        *before, last = path.split(".")
+        key = last.lower().replace("_", "").replace("-", "")
+        if key in _IDENTITIES and len(before) < 2 and not any(part.isdecimal() for part in before):
+            places[path] = len(before), _IDENTITIES.index(key)
+    return sorted(places, key=lambda path: places[path])
+
+
+def _senders(path: str, documents: Sequence[dict[str, Any]]) -> set[str]:
+    sender = Sender(f"{{{path}}}")
+    return {sender.of(orjson.dumps(document)) for document in documents}
+
+
+def _shared(alike: _Alike, mixed: Mapping[str, str]) -> Iterator[InputSource]:
+    """Yield sources of topics on which several devices send."""
+    if alike.form.place is not None:
+        return
+    nodes = dict.fromkeys(mixed[topic] for topic in alike.topics if topic in mixed)
+    for node in nodes:
+        topics = [topic.split("/") for topic in alike.topics if mixed.get(topic) == node]
+        levels = [names[0] if len(set(names)) == 1 else "+" for names in zip(*topics, strict=True)]
+        yield InputSource("/".join(levels), node=node, fields=_fields(alike), **_common(alike))
+
+
+def _remarks(alike: _Alike) -> Iterator[str]:
+    """Yield what people should know of messages of one form: their unit, and that their time is not read."""
+    for quantity, names in alike.names.items():
+        for name in names:
+            if quantity == "temperature" and _FAHRENHEIT.search(name):
+                advice = f'units = {{ {quantity} = "F to C" }}'
+                yield f"{name} may be in degrees Fahrenheit: if the model knows Celsius, add {advice}"
+    objects = [each for each in alike.documents if isinstance(each, dict)]
+    stamps = [(key, each[key]) for each in objects for key in _TIMES if key in each]
+    if stamps and not _time(alike):
+        key, stamp = stamps[0]
+        yield f"{key} is {shown(stamp)}, which is not read as a time: readings have that of their arrival"
 
 
 def _sources(alike: _Alike, mixed: Mapping[str, str]) -> Iterator[InputSource]:
@@ -135,24 +236,31 @@ def _sources(alike: _Alike, mixed: Mapping[str, str]) -> Iterator[InputSource]:
     topics = [topic.split("/") for topic in alike.topics if topic not in mixed]
     if not topics:
         return
-    common: dict[str, Any] = {"values": _values(alike.documents), **_time(alike)}
-    place, levels = alike.place, list(topics[0])
+    common = _common(alike)
+    place, levels = alike.form.place, list(topics[0])
     first, last = _device(topics, place, alike.names)
     if first is not None:
         levels[first : last + 1] = ["{node}" if first == last else "{node...}"]
-        if place is None:
-            fields = {"|".join(names): quantity for quantity, names in alike.names.items()}
-        else:
-            at = place if place < first else place - (last - first)
-            levels[at] = "{channel}"
-            fields = {name: quantity for quantity, names in alike.names.items() for name in names}
-        yield InputSource("/".join(levels), fields=fields, **common)
+        if place is not None:
+            levels[place if place < first else place - (last - first)] = "{channel}"
+        yield InputSource("/".join(levels), fields=_fields(alike), **common)
     elif place is not None:
         for quantity, names in alike.names.items():
             ends = (name.rpartition("_")[2] for name in names if "_" in name)
             for end in dict.fromkeys(end for end in ends if is_like(end, quantity)):
                 levels[place] = "{node}_" + end
                 yield InputSource("/".join(levels), channel=quantity, **common)
+
+
+def _common(alike: _Alike) -> dict[str, Any]:
+    """Return the options of sources of one form that do not depend on topics."""
+    return {"values": _values(alike.documents), "records": alike.form.records or None, **_time(alike)}
+
+
+def _fields(alike: _Alike) -> dict[str, str]:
+    if alike.form.place is None:
+        return {"|".join(names): quantity for quantity, names in alike.names.items()}
+    return {name: quantity for quantity, names in alike.names.items() for name in names}
 
 
 def _device(topics: Sequence[list[str]], place: int | None, quantities: Collection[str]) -> tuple[int | None, int]:
@@ -174,7 +282,7 @@ def _device(topics: Sequence[list[str]], place: int | None, quantities: Collecti
 
 
 def _is_generic(level: str) -> bool:
-    return level.lower() in _GENERIC or (level.isdigit() and len(level) < 3)
+    return level.lower() in _GENERIC or level.startswith("endpoint") or (level.isdigit() and len(level) < 3)
 
 
 def _values(documents: Sequence[Any]) -> dict[str, Any]:
@@ -189,6 +297,8 @@ def _values(documents: Sequence[Any]) -> dict[str, Any]:
             found |= {text: int(text.lower() in _STATES), other: int(other.lower() in _STATES)}
         elif text.lower() in _MISSING:
             found[text] = "missing"
+        elif unit_of(text):
+            found[unit_of(text)] = "unit"
     return found
 
 
@@ -214,7 +324,8 @@ def _tried(source: InputSource, messages: Sequence[Message], mixed: Mapping[str,
     nodes: dict[str, None] = {}
     topics: dict[str, None] = {}
     for message in messages:
-        routed = None if message.topic in mixed else route.find(message.topic)
+        is_mixed = message.topic in mixed and source.node is None
+        routed = None if is_mixed else route.find(addressed([route], message.topic, message.payload))
         try:
             if routed is not None:
                 routed.codec.decode(message.payload, message.arrival, message.content_type)

@@ -1,13 +1,13 @@
 """How a message is read, step by step, for people."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from streamfs.errors import PayloadError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.feeds import AS_SENT
-from streamfs.gateway.core.routes import Route, Routed
+from streamfs.gateway.core.routes import Route, Routed, addressed, unnamed
 from streamfs.gateway.messages.codecs import Reading, Reported, Several
 from streamfs.gateway.settings.device_sources import sources_of
 from streamfs.gateway.settings.proposals import suggestion
@@ -34,9 +34,9 @@ def preview_message(bindings: Bindings, topic: str, payload: bytes, arrival: flo
         ``fields`` of the source would name them.
     """
     found: dict[str, Any] = {"topic": topic, "node": None, "refused": "", "values": [], "unread": []}
-    routed = bindings.route(topic)
+    routed = bindings.route(bindings.addressed(topic, payload))
     if routed is None:
-        found["refused"] = _why(bindings, topic)
+        found["refused"] = _why(bindings, topic, payload)
         return found
     found["node"] = routed.node
     parts, found["refused"] = _decoded(routed, payload, arrival)
@@ -50,8 +50,8 @@ def preview_by_profile(profile: DeviceProfile, topic: str, payload: bytes, arriv
     Raise a StreamfsError if it has no such topic.
     """
     routes = [source.route() for source in sources_of(profile)]
-    route = _of_topic(routes, topic)
-    routed = None if route is None else route.find(topic)
+    route = _of_topic(routes, topic, payload)
+    routed = None if route is None else route.find(addressed([route], topic, payload))
     if routed is None:
         topics = ", ".join(str(reading["topic"]) for reading in profile.readings)
         raise StreamfsError(f"topic is {topic!r}, expected one of {topics}")
@@ -79,14 +79,15 @@ def _decoded(routed: Routed, payload: bytes, arrival: float) -> tuple[list[tuple
     return [(routed.channel, decoded)], ""
 
 
-def _of_topic(routes: Iterable[Route], topic: str) -> Route | None:
-    """Return the route that reads a topic; None if none does."""
+def _of_topic(routes: Sequence[Route], topic: str, payload: bytes) -> Route | None:
+    """Return the route that reads a message; None if none does."""
+    topic = addressed(routes, topic, payload)
     return next((route for route in routes if not route.ignores(topic) and route.find(topic) is not None), None)
 
 
-def _with_unread(found: dict[str, Any], routes: Iterable[Route], payload: bytes) -> dict[str, Any]:
+def _with_unread(found: dict[str, Any], routes: Sequence[Route], payload: bytes) -> dict[str, Any]:
     """Return what was found in a message with the paths of further values, or why there is none at all."""
-    route = _of_topic(routes, found["topic"])
+    route = _of_topic(routes, found["topic"], payload)
     paths = [] if route is None else list(unread(route, payload))
     root = "" if route is None else root_of(route)
     if root and not (paths or found["values"] or found["refused"]):
@@ -101,11 +102,14 @@ def _samples(part: Reported) -> list[tuple[float | None, float]]:
     return list(zip(times.tolist(), values.tolist(), strict=True))
 
 
-def _why(bindings: Bindings, topic: str) -> str:
+def _why(bindings: Bindings, topic: str, payload: bytes) -> str:
     if bindings.ignores(topic):
         return "left out by the settings (ignore)"
+    topic = bindings.addressed(topic, payload)
     if any(route.find(topic) is not None for route in bindings.routes):
         return "its node feeds no stream, or the model does not read its channel"
+    if why := unnamed(bindings.routes, topic):
+        return why
     known = suggestion(topic)
     remedy = f'; a source with device = "{known}" has' if known else ""
     return f"no source has this topic; subscribed to {', '.join(bindings.topics)}{remedy}"

@@ -12,7 +12,7 @@ from feature_extractors.report import quantity_of, split_channel
 from streamfs.errors import PayloadError, SettingsError
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.intake import BATTERY
-from streamfs.gateway.core.routes import Route, Routed
+from streamfs.gateway.core.routes import Route, Routed, addressed
 from streamfs.gateway.messages.codecs import Reading, Several
 from streamfs.gateway.messages.codecs.paths import load_json
 from streamfs.gateway.messages.message import Message
@@ -148,7 +148,7 @@ def _take(
     heard: dict[str, HeardDevices],
 ) -> bool:
     """Note what a route reads in a message, and return whether it reads any."""
-    routed = _routed(route, message.topic)
+    routed = _routed(route, addressed([route], message.topic, message.payload))
     if routed is None:
         return False
     try:
@@ -280,7 +280,9 @@ def _guessed(found: GuessedSource) -> str:
     lines = [
         "[[source]]  # guessed",
         f"topic = {_key(source.topic)}",
+        *([f"node = {_key(source.node)}"] if source.node else []),
         *([f"channel = {_key(source.channel)}"] if source.channel else []),
+        *([f"records = {_key(source.records)}"] if source.records else []),
         *([f"fields = {{ {fields} }}"] if fields else []),
         *([f"values = {{ {values} }}"] if values else []),
         *([f"time = {_key(source.time)}", f"time_unit = {_key(source.time_unit)}"] if source.time else []),

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Annotated, Any
 
 from feature_extractors.report import split_channel
@@ -13,11 +12,18 @@ from streamfs.gateway.core.routes import REPEATS, STANDARD, Route
 from streamfs.gateway.messages.codecs import FORMATS
 from streamfs.gateway.messages.codecs.checks import TIME_UNITS, zone
 from streamfs.gateway.messages.message import MAX_SAMPLES
+from streamfs.gateway.messages.senders import Sender, names_sender
 from streamfs.gateway.messages.topics import Template, check_name
 
-_check_node = partial(check_name, "node")
-
 _NAMES_CHANNELS = ("senml+json", "senml+cbor", "chirpstack", "thethings", "sparkplug")  # formats whose payloads do
+
+
+def _check_node(node: str) -> None:
+    """Raise a ValueError if a node cannot be in topics, or the braces of one in payloads have no paths."""
+    if names_sender(node):
+        Sender(node)
+    else:
+        check_name("node", node)
 
 
 def check_channel(channel: str) -> None:
@@ -39,7 +45,14 @@ class InputSource(OptionSection):
             check=Template,
         ),
     ]
-    node: Annotated[str | None, Option("The node, if the topic does not name it", check=_check_node)] = None
+    node: Annotated[
+        str | None,
+        Option(
+            "The node, if the topic does not name it; in braces where a JSON payload does, such as `{id}` or "
+            "`{model}-{id}`",
+            check=_check_node,
+        ),
+    ] = None
     ignore: Annotated[
         tuple[str, ...], Option("Topics among these that have no readings, written likewise", check=Template)
     ] = ()
@@ -98,6 +111,13 @@ class InputSource(OptionSection):
         ),
     ] = None
     sequence: Annotated[str | None, Option("For plain JSON: the sequence number's path")] = None
+    records: Annotated[
+        str | None,
+        Option(
+            "For plain JSON with `fields`: the path of an array of objects, each with values and a time; `fields` "
+            "and `time` lead on from there. A payload that is such an array needs none"
+        ),
+    ] = None
     device: Annotated[
         str | None,
         Option("A device profile, which has topics and formats; other keys here come before its own"),
@@ -147,6 +167,7 @@ class InputSource(OptionSection):
             "ignore": self.ignore,
             "values": self.values,
             "units": self.units,
+            "records": self.records,
         }
         if self.key:
             rare["device"] = self.key

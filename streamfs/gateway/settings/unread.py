@@ -36,8 +36,13 @@ def unread(route: Route, payload: bytes) -> dict[str, Any]:
     root = root_of(route)
     if root is None:
         return {}
+    records = orjson.loads(route.described).get("records")
     try:
         document = load_json(payload)
+        if records and isinstance(document, dict):
+            document = Paths([records]).found(document).get(records)
+        if isinstance(document, list):
+            document = next(iter(document), None)  # the first stands for all
         if root:
             document = Paths([root]).found(document).get(root) if isinstance(document, dict) else None
     except PayloadError:

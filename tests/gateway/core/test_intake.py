@@ -195,3 +195,12 @@ def test_the_number_of_remembered_topics_is_bounded(monkeypatch):
     assert len(core._intake._targets) <= 8
     assert core.roster.n_streams == 20
     assert core.decided == {("confident", "on"): 20}
+
+
+def test_a_batch_of_several_channels_is_late_on_none_of_them():
+    fields = {"x": "x", "y": "y"}
+    core = begun(Bindings.single(["x", "y"], routes=(Route.of("hub/{node}", "json", fields=fields),)))
+    records = [{"t": 100.0 * tick, "x": tick, "y": tick} for tick in range(1, 50)]
+    core.take([raw("hub/n1", orjson.dumps(records))])
+    assert core.counters["late"] == 0
+    assert core.spent.nodes["n1"][0] == 1  # message

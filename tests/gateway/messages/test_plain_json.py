@@ -34,7 +34,7 @@ def test_values_and_times_are_where_the_source_says(options, payload, reading):
 
 @pytest.mark.parametrize("stamp", ["1795365000.5", "1795365000500", "1795365000500000", "1795365000500000000"])
 @pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
-def test_the_size_of_a_number_tells_the_unit_of_a_time(stamp, zone):
+def test_a_time_of_any_unit_has_that_of_its_size(stamp, zone):
     codec = codec_for("json", time_unit="any", time_zone=zone)
     for text in (stamp, f'"{stamp}"'):
         assert codec.decode(f'{{"v": 1, "t": {text}}}'.encode(), ARRIVAL) == Reading(1795365000.5, 1.0, None)
@@ -42,7 +42,7 @@ def test_the_size_of_a_number_tells_the_unit_of_a_time(stamp, zone):
 
 @pytest.mark.parametrize("stamp", ["true", '"20261128163000"', '"soon"', "1e21"])
 def test_what_is_no_time_of_any_unit_is_refused_by_name(stamp):
-    with pytest.raises(PayloadError, match="t is .*, expected"):
+    with pytest.raises(PayloadError, match=r"t is .*, expected"):
         codec_for("json", time_unit="any").decode(f'{{"v": 1, "t": {stamp}}}'.encode(), ARRIVAL)
 
 
@@ -100,3 +100,8 @@ def test_fields_report_on_channels_and_null_on_none():
 def test_fields_that_are_no_numbers_are_refused(payload, message):
     with pytest.raises(PayloadError, match=re.escape(message)):
         codec_for("json", fields={"light": "light", "room.door": "door"}).decode(payload, ARRIVAL)
+
+
+def test_of_units_that_end_alike_the_longest_is_meant():
+    words = {"W": "unit", "kW": "unit"}
+    assert codec_for("json", values=words).decode(b"5 kW", ARRIVAL) == Reading(None, 5.0, None)

@@ -13,7 +13,7 @@ from feature_extractors.report import Policy
 from streamfs.errors import PayloadError, SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.device_profile import DeviceProfile
-from streamfs.gateway.core.routes import Route
+from streamfs.gateway.core.routes import Route, addressed
 from streamfs.gateway.core.speech import Address, Asked, asked_for, message
 from streamfs.gateway.messages.codecs import Several
 from streamfs.gateway.messages.message import Message
@@ -32,7 +32,7 @@ def read(profile, topic, payload):
     """Return node and readings, by quantity; None for a topic that has none."""
     for source in sources_of(load_profile(profile)):
         route = source.route()
-        found = None if route.ignores(topic) else route.find(topic)
+        found = None if route.ignores(topic) else route.find(addressed([route], topic, payload.encode()))
         if found is not None:
             decoded = found.codec.decode(payload.encode(), NOON, "")
             parts = decoded.parts if isinstance(decoded, Several) else ((found.channel, decoded),)
@@ -216,7 +216,7 @@ def test_profiles_of_ones_own_stand_beside_the_settings(tmp_path):
     source = 'device = "mine"\nfields = { x = "y" }\nparameters = { full = "u" }'
     settings = f'model = "m"\n[broker]\nurl = "mqtt://b"\n[[source]]\n{source}'
     (tmp_path / "gateway.toml").write_text(settings, encoding="utf-8")
-    (source,) = read_settings(tmp_path / "gateway.toml").sources
+    *_, source = read_settings(tmp_path / "gateway.toml").sources
     assert (source.topic, source.fields, source.time_unit) == ("u/{node}/SENSOR", {"x": "y"}, "any")
 
 
@@ -455,13 +455,76 @@ def test_sources_are_guessed_where_no_profile_reads(messages, source):
     assert {key: found[key] for key in source} == source
 
 
-def test_devices_that_share_a_topic_are_named():
-    events = [("rtl/events", f'{{"id":{number},"temperature_C":{number}}}') for number in (1, 2)]
+def each_of(number, *payloads):
+    return [(f"hub/gw{number}/up", payload) for payload in payloads]
+
+
+UPLINK = '{"devEUI":"N","fPort":2,"object":{"hum":40}}'
+ATTIC = "homeassistant/sensor/attic_temperature"
+
+
+@pytest.mark.parametrize(
+    ("messages", "source"),
+    [
+        (
+            each_of(1, '{"model":"A","id":1,"temperature_C":3}', '{"model":"B","id":2,"temperature_C":4}'),
+            {"topic": "hub/gw1/up", "node": "{model}-{id}", "fields": {"temperature_C": "temperature"}},
+        ),
+        (
+            [*each_of(1, UPLINK.replace("N", "a"), UPLINK), *each_of(2, UPLINK.replace("N", "c"), UPLINK)],
+            {"topic": "hub/+/up", "node": "{devEUI}", "fields": {"object.hum": "humidity"}},
+        ),
+        (
+            each_of(1, '{"batch":[{"ts":"1795365000","temp":3},{"ts":"1795365030","temp":4}]}'),
+            {"records": "batch", "fields": {"temp": "temperature"}, "time": "ts", "time_unit": "any"},
+        ),
+        (
+            each_of(1, '[{"ts":1795365000000,"values":{"temp":3}}]'),
+            {"topic": "hub/{node}/up", "fields": {"values.temp": "temperature"}, "time": "ts"},
+        ),
+        (
+            each_of(1, '{"t0":1795365000,"dt":30,"temperature":[20,21]}'),
+            {"fields": {"temperature": "temperature"}},
+        ),
+        (
+            [("hub/1/up", UPLINK)],
+            {"topic": "hub/1/up", "node": "{devEUI}"},
+        ),
+        (
+            [("a/temperature", "21.5 °C"), ("b/temperature", "20 C")],
+            {"topic": "{node}/{channel}", "values": {"°C": "unit", "C": "unit"}},
+        ),
+        (
+            each_of(1, '{"temperature":21,"timestamp":1795365000000000000}'),
+            {"time": "timestamp", "time_unit": "any"},
+        ),
+        (
+            [(f"{ATTIC}/state", "21"), (f"{ATTIC}/unit_of_measurement", '"°C"')],
+            {"topic": "homeassistant/sensor/{node}_temperature/state"},
+        ),
+    ],
+)
+def test_a_source_of_many_devices_or_times_reads_all_of_them(messages, source):
+    (found,) = tomllib.loads(proposed(*messages))["source"]
+    assert {key: found.get(key) for key in source} == source
+
+
+def test_several_devices_within_one_payload_are_not_taken_for_one():
+    inner = '[{"ts":1795365000,"temperature":3}]'
+    assert "source" not in tomllib.loads(proposed(("v1/gateway/up", f'{{"A":{inner},"B":{inner}}}')))
+
+
+def test_a_proposal_says_what_of_a_message_is_doubtful():
+    text = proposed(*each_of(1, '{"temperature_F":70,"time":"28.11.2026 03:30"}'))
+    assert "# temperature_F may be in degrees Fahrenheit: if the model knows Celsius, add units = {" in text
+    assert "# time is '28.11.2026 03:30', which is not read as a time" in text
+
+
+def test_devices_in_one_payload_are_named():
     two = '{"Time":"2026-11-22T16:30:00","A1":{"Temperature":4},"A2":{"Temperature":5}}'
-    text = proposed(*events, ("tele/ble/SENSOR", two), ("garden/soil", '{"t":1795365000,"moisture":3}'))
-    assert "# rtl/events has several devices, told apart by id" in text
+    text = proposed(("tele/ble/SENSOR", two), ("garden/soil", '{"t":1795365000,"moisture":3}'))
     assert "# not read, since a device has one value of a quantity: A2.Temperature of ble" in text
-    assert "further topics: rtl/events, garden/soil" in text
+    assert "1 further topic: garden/soil" in text
 
 
 def test_a_quantity_of_another_name_is_proposed_and_not_said_to_be_missing():
@@ -478,7 +541,7 @@ def test_units_of_a_profile_are_those_of_the_channels_of_a_source(tmp_path):
     (tmp_path / "gateway.toml").write_text(
         f'model = "m"\n[broker]\nurl = "mqtt://b"\n[[source]]\ndevice = "tasmota"\n{fields}\n'
     )
-    (source,) = read_settings(tmp_path / "gateway.toml").sources
+    *_, source = read_settings(tmp_path / "gateway.toml").sources
     assert source.units == {"pressure": "{PressureUnit} to hPa"}
 
 

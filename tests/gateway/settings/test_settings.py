@@ -283,7 +283,7 @@ def blocks():
 
 @pytest.mark.parametrize("block", blocks(), ids=lambda block: block.splitlines()[0])
 def test_an_example_of_the_documentation_is_read(read, block):
-    assert read(block if "model" in block else LEAST + block).sources
+    assert read(block if "model = " in block else LEAST + block).sources
 
 
 def test_the_documentation_has_the_options_as_they_are_declared():

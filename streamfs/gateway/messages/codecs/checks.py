@@ -23,7 +23,7 @@ TIME_UNITS = (*UNITS, "iso", "any")
 _SEQUENCES = 2**63  # the bound of integers in a database
 _SINCE_1970 = re.compile(r"\d{10}(?:\d{3}|\d{6}|\d{9})?(?:\.\d+)?")  # of 2001 to 2286, in any unit
 _SHOWN = 40  # characters of an offending payload or value
-_MEASURED = re.compile(rb"[+-]?\d+(?:\.\d+)?\s*([^\s\d.,:;+-][^\s\d]{0,7})")
+_MEASURED = re.compile(r"[+-]?\d+(?:\.\d+)?\s*([^\s\d.,:;+-][^\s\d]{0,7})")
 _repr = Repr()
 _repr.maxstring = _repr.maxother = _SHOWN
 
@@ -38,10 +38,19 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
+def unit_of(text: str) -> str:
+    """Return the unit behind a number; empty if a text is none with one.
+
+    >>> unit_of("21.5 °C"), unit_of("on"), unit_of("21")
+    ('°C', '', '')
+    """
+    found = _MEASURED.fullmatch(text.strip())
+    return found[1] if found else ""
+
+
 def unit_advice(payload: bytes) -> str:
     """Return how to read a payload that is a number with a unit; empty for another."""
-    found = _MEASURED.fullmatch(payload.strip())
-    unit = found[1].decode(errors="replace") if found else ""
+    unit = unit_of(payload.decode(errors="replace"))
     return f'; if {unit} is a unit, name it in values of the source: "{unit}" = "unit"' if unit else ""
 
 

@@ -50,6 +50,7 @@ class AutoCodec:
         max_samples: int = MAX_SAMPLES,
         time_zone: str | None = None,
         values: Mapping[str, Any] | None = None,
+        records: str | None = None,
     ) -> None:
         self._plain = codec_for(
             "json",
@@ -61,6 +62,7 @@ class AutoCodec:
             max_samples=max_samples,
             time_zone=time_zone,
             values=values,
+            records=records,
         )
         self._fields = fields
         self._max_samples = max_samples
@@ -108,6 +110,7 @@ def codec_for(
     max_samples: int = MAX_SAMPLES,
     time_zone: str | None = None,
     values: Mapping[str, Any] | None = None,
+    records: str | None = None,
 ) -> Codec:
     """Return the codec of a format, one of `FORMATS`.
 
@@ -115,19 +118,23 @@ def codec_for(
     numbers of `Words`; the others but `max_samples` are for plain JSON, as in `PlainCodec`. A ValueError says that
     the format does not take an option.
     """
-    fault = _fault(name, fields, (value, time, time_unit, sequence, time_zone)) or _fault_of_values(name, values)
+    fault = (
+        _fault(name, fields, (value, time, time_unit, sequence, time_zone))
+        or _fault_of_values(name, values)
+        or _fault_of_records(name, fields, records)
+    )
     if fault:
         raise ValueError(fault)
     words = Words(values) if values else None
     match name:
         case "auto":
-            return AutoCodec(fields, value, time, time_unit, sequence, max_samples, time_zone, values)
+            return AutoCodec(fields, value, time, time_unit, sequence, max_samples, time_zone, values, records)
         case "array":
             return ArrayCodec(max_samples)
         case "chirpstack" | "thethings" | "sparkplug":
             return _OF_FIELDS[name](fields, words)
         case "json" if fields is not None:
-            return FieldsCodec(fields, time, time_unit, sequence, max_samples, time_zone, words)
+            return FieldsCodec(fields, time, time_unit, sequence, max_samples, time_zone, words, records)
         case "json":
             return PlainCodec(value, time, time_unit, sequence, max_samples, time_zone, words)
     return SenmlCodec(fields, is_binary=name == "senml+cbor", max_samples=max_samples)
@@ -138,7 +145,7 @@ def own_codec(name: str, options: Mapping[str, Any]) -> Codec:
     make = own_part("streamfs.codecs", name)
     if make is None:
         raise ValueError(f"format is {name!r}, expected one of {', '.join(FORMATS)}")
-    for option in ("value", "time", "sequence", "time_zone", "values"):
+    for option in ("value", "time", "sequence", "time_zone", "values", "records"):
         if options.get(option):
             raise ValueError(f"format {name!r} takes no {option}: it is a part of your own")
     codec: Codec = make(options.get("fields"))
@@ -149,6 +156,12 @@ def _fault_of_values(name: str, values: Mapping[str, Any] | None) -> str:
     if not values or name in _TAKE_VALUES:
         return ""
     return f"format {name!r} takes no values: its payloads have numbers"
+
+
+def _fault_of_records(name: str, fields: Mapping[str, str] | None, records: str | None) -> str:
+    if records is None or (name in _TAKE_PLACES and fields is not None):
+        return ""
+    return f"records is {records!r}, but only plain JSON with fields has records"
 
 
 def _fault(

@@ -21,6 +21,7 @@ from streamfs.gateway.messages.codecs.checks import (
 )
 from streamfs.gateway.messages.codecs.paths import Paths, checked_fields, load_json
 from streamfs.gateway.messages.codecs.reading import Reading, Reported, Series, Several, several
+from streamfs.gateway.messages.codecs.records import read_batch
 from streamfs.gateway.messages.codecs.words import Words
 from streamfs.gateway.messages.message import MAX_SAMPLES
 
@@ -42,8 +43,8 @@ class PlainCodec:
     By default the number is at ``v`` or ``value``, the time at ``t``, ``ts`` or ``timestamp``, and the sequence
     number at ``seq``. `time_unit` is also the unit of ``dt``, which is in seconds if times are text (``iso``);
     these are in a `time_zone`, or UTC, unless they have an offset. Times of `any` unit are text or numbers, also
-    in quotes, whose size tells the unit; one before 2001 is none: the device's clock was not set. Of several paths of a `time`, with bars between, the first that is
-    there counts. `words` stand for numbers.
+    in quotes, whose size tells the unit; one before 2001 is none: the device's clock was not set. Of several
+    paths of a `time`, with bars between, the first that is there counts. `words` stand for numbers.
     """
 
     def __init__(
@@ -131,7 +132,8 @@ class FieldsCodec:
     """Decode plain JSON that reports on several channels: `fields` maps the path of each number to its channel.
 
     A missing field or null reports nothing, and one that is no number does not cost the others. Times and sequence
-    numbers are as in `PlainCodec`, and apply to all.
+    numbers are as in `PlainCodec`, and apply to all. A payload that is an array of such objects, or has one at
+    `records`, is a batch: see `read_batch`.
     """
 
     def __init__(
@@ -143,8 +145,11 @@ class FieldsCodec:
         max_samples: int = MAX_SAMPLES,
         time_zone: str | None = None,
         words: Words | None = None,
+        records: str | None = None,
     ) -> None:
         self._fields = checked_fields(fields)
+        self._records = None if records is None else Paths([records])
+        self._max_samples = max_samples
         self._codec = PlainCodec(None, time, time_unit, sequence, max_samples, time_zone, words)
         times = ("t0", *_TIME) if time is None else _times(time)
         self._sequence = sequence or _SEQUENCE
@@ -153,8 +158,16 @@ class FieldsCodec:
     def decode(self, payload: bytes, arrival: float = 0.0, _content_type: str = "") -> Several:
         """Decode a payload; see `Codec`."""
         document = self._codec.load(payload)
+        if self._records is not None and type(document) is dict:
+            document = next(iter(self._records.found(document).values()), None)
+        if type(document) is list and document:
+            return read_batch(document, self._reports, arrival, self._max_samples)
         if type(document) is not dict:
-            raise PayloadError(f"payload is {shown(payload)}, expected an object")
+            raise PayloadError(f"payload is {shown(payload)}, expected an object, or an array of some")
+        return self._reports(document, arrival)
+
+    def _reports(self, document: dict[str, Any], arrival: float) -> Several:
+        """Return what an object reports."""
         found = {path: value for path, value in self._paths.found(document).items() if value is not None}
         parts: list[tuple[str, Reported]] = []
         refused = []

@@ -62,6 +62,7 @@ class Conversion(NamedTuple):
         >>> Conversion.between("F", "C").of(212.0)
         100.0
         """
+        unit, to = unit.removeprefix("°"), to.removeprefix("°")
         for scales in _SCALES.values():
             if unit in scales and to in scales:
                 (a, b), (c, d) = scales[unit], scales[to]
@@ -86,7 +87,7 @@ class StatedUnit(NamedTuple):
         """Return how to convert values of a payload; None if they need not be. A PayloadError names the unit."""
         found = Paths([self.path]).found(document) if isinstance(document, dict) else {}
         unit = found.get(self.path)
-        if unit is None or unit == self.to:
+        if unit is None or str(unit).removeprefix("°") == self.to.removeprefix("°"):
             return None
         try:
             return Conversion.between(str(unit), self.to)

@@ -34,7 +34,8 @@ class Words:
             is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
             if not (is_number or value in (MISSING, UNIT)):
                 raise ValueError(f"{word!r} stands for {value!r}, expected a number, {MISSING!r} or {UNIT!r}")
-        self._units = tuple(word for word, value in values.items() if value == UNIT)
+        units = (word for word, value in values.items() if value == UNIT)
+        self._units = tuple(sorted(units, key=len, reverse=True))  # kW before W
         self._values = {
             word: nan if value == MISSING else float(value) for word, value in values.items() if value != UNIT
         }
