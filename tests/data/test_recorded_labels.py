@@ -83,6 +83,19 @@ def test_intervals_are_streams_of_their_own(files):
     assert StreamSet.read(everywhere, labels=everywhere / "cuts.csv").names == ("desk/1", "hall/1")
 
 
+def test_columns_of_labels_are_found_by_what_they_hold(files):
+    folder = files(
+        desk=run(0, 1, 2, 3),
+        hall=run(0, 1, 2, 3),
+        names="file,room,by\ndesk.csv,on,me\nhall.csv,off,me\n",
+        cuts="file,From,To,activity\ndesk,0,2,go\nhall.csv,2,4,sit\n",
+    )
+    both = [folder / "desk.csv", folder / "hall.csv"]
+    assert StreamSet.read(both, labels=folder / "names.csv", label="room").labels.tolist() == ["on", "off"]
+    streams = StreamSet.read(both, labels=folder / "cuts.csv")
+    assert dict(zip(streams.names, streams.labels.tolist(), strict=True)) == {"desk/1": "go", "hall/1": "sit"}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -94,7 +107,7 @@ def test_intervals_are_streams_of_their_own(files):
         ("stream,class,by\ndesk,go,me\n", "has no column 'label', only stream, class, by: name it by label"),
         ("stream,label\ndesk,go\ndesk,sit\n", "stream desk of .* has two labels, 'go' and 'sit'"),
         (
-            "name,label\ndesk,go\n",
+            "name,label\nhall,go\n",
             "has no column 'stream', only name, label: rename the one that is meant to 'str",
         ),
     ],

@@ -18,7 +18,8 @@ from streamfs.data.recordings.tables import bare_name, ending_of, read_table, te
 from streamfs.data.recordings.times import in_seconds, times_of
 from streamfs.errors import DataError, LayoutError
 
-START, END = "start", "end"
+STARTS, ENDS = ("start", "begin", "from", "von"), ("end", "stop", "to", "until", "ende", "bis")
+"""What columns of the beginnings and ends of intervals are called."""
 
 
 def label(rows: Rows) -> list[str]:
@@ -94,11 +95,11 @@ def _of_file(rows: Rows, path: Path) -> list[str]:
     if not ending_of(path.name):
         raise DataError(f"labels is {str(path)!r}, expected 'folder', 'runs', or a CSV or Parquet file")
     table = read_table(path)
-    named = [column for column in rows.layout.stream_columns if column in table.columns]
-    of_stream = named[0] if len(named) == len(rows.layout.stream_columns) == 1 else STREAM
-    others = [column for column in table.columns if column not in (of_stream, START, END)]
+    span = _span(table.columns)
+    of_stream = _of_stream(table, rows, span)
+    others = [column for column in table.columns if column not in (of_stream, *span)]
     of_label = others[0] if rows.layout.label is None and len(others) == 1 else rows.layout.label or LABEL
-    columns = [of_label, *((START, END) if START in table.columns else (of_stream,))]
+    columns = [of_label, *(span or (of_stream,))]
     for column in columns:
         if column not in table.columns:
             advice = "name it by label" if column == columns[0] else f"rename the one that is meant to {column!r}"
@@ -106,14 +107,14 @@ def _of_file(rows: Rows, path: Path) -> list[str]:
     labels = texts_of(table[columns[0]], path).to_list()
     names = texts_of(table[of_stream], path).to_list() if of_stream in table.columns else [None] * len(labels)
     known = {bare_name(name): code for name, code in rows.streams.items()}
-    if START not in table.columns:
+    if not span:
         label_of: dict[str, str] = {}
         for name, text in zip(map(bare_name, map(str, names)), labels, strict=True):
             if label_of.setdefault(name, text) != text:
                 raise DataError(f"stream {name} of {path} has two labels, {label_of[name]!r} and {text!r}")
         return _of_streams(rows, path, label_of)
-    layout = _fitting([table[START], table[END]], rows.layout, path)
-    starts, ends = (_seconds(table[column], layout, path) for column in (START, END))
+    layout = _fitting([table[column] for column in span], rows.layout, path)
+    starts, ends = (_seconds(table[column], layout, path) for column in span)
     intervals: dict[int, list[tuple[float, float, str]]] = defaultdict(list)
     for row, name in enumerate(names):
         if not starts[row] < ends[row]:
@@ -122,6 +123,26 @@ def _of_file(rows: Rows, path: Path) -> list[str]:
         for stream in of:
             intervals[stream].append((float(starts[row]), float(ends[row]), labels[row]))
     return _cut(rows, intervals, path)
+
+
+def _span(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of the beginnings and ends of intervals; none if there are none."""
+    start, end = (next((c for c in columns if c.strip().lower() in names), None) for names in (STARTS, ENDS))
+    if start is None or (end is None and start != STARTS[0]):
+        return ()
+    return start, end or ENDS[0]
+
+
+def _of_stream(table: pl.DataFrame, rows: Rows, span: Sequence[str]) -> str:
+    """Return the column of the streams: called as in the recording, or the only one that names all of them."""
+    said = rows.layout.stream_columns
+    called = said[0] if len(said) == 1 and said[0] in table.columns else STREAM
+    if called in table.columns:
+        return called
+    streams = {*map(bare_name, rows.streams)}
+    free = [column for column in table.columns if column not in (*span, rows.layout.label, LABEL)]
+    naming = [c for c in free if streams <= {*map(bare_name, texts_of(table[c], c).unique())}]
+    return naming[0] if len(naming) == 1 else called
 
 
 def _of_streams(rows: Rows, path: Path, label_of: dict[str, str]) -> list[str]:

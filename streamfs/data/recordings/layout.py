@@ -51,12 +51,12 @@ class Layout:
         The readings to take, in this order; by default all columns without another meaning, or all sensors.
     labels : str or path, optional
         Where the labels are, if not in a column: ``"folder"``, the name of each file's folder; or a CSV or Parquet
-        file with the columns ``stream, label``, or with ``start, end, label``, and ``stream`` if the intervals are
-        not those of all streams; ``stream`` and ``label`` may be named as in the recording, and the only other
-        column has the labels, whatever it is called. Each interval (its end excluded) then is a stream of its own,
-        such as ``desk/2``, and rows outside of all intervals are left out. With ``"runs"``, the column of the
-        label changes within streams: each run of rows with one label is a stream, and rows without a label are
-        left out.
+        file with the columns ``stream, label``, or with ``start, end, label`` (or ``from, to`` and the like), and
+        ``stream`` if the intervals are not those of all streams; ``stream`` and ``label`` may be named as in the
+        recording. A column that names all streams and the only other one are found whatever they are called. Each
+        interval (its end excluded) then is a stream of its own, such as ``desk/2``, and rows outside of all
+        intervals are left out. With ``"runs"``, the column of the label changes within streams: each run of rows
+        with one label is a stream, and rows without a label are left out.
     time_format : str, optional
         What times are, if that is not found by itself: ``s``, ``ms``, ``us`` or ``ns``, or a format of `strftime`,
         such as ``"%d.%m.%Y %H:%M"``; ``.%f`` is the fraction of a second.

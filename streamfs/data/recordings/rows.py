@@ -16,7 +16,7 @@ from streamfs.data.recordings.blocks import TIMELESS, Block, Codes, Few
 from streamfs.data.recordings.clock_changes import order_repeated, refuse_repeated
 from streamfs.data.recordings.layout import LABEL, RUNS, STREAM, Layout
 from streamfs.data.recordings.pool import Pool
-from streamfs.data.recordings.tables import Table, numbers_of, texts_of
+from streamfs.data.recordings.tables import ARRAYS, Table, numbers_of, texts_of
 from streamfs.data.recordings.times import Times, check_times, in_seconds, moments, times_of
 from streamfs.data.recordings.words import coded, units_of
 from streamfs.errors import DataError, LayoutError
@@ -149,7 +149,6 @@ def _meaning(table: Table, layout: Layout) -> _Meaning:
 
 
 _SERIES = re.compile(r"\S+( [A-Za-z_]*\d+){3,}")  # columns: a label, and readings that are numbered
-_ARRAYS = "as archives of time series have: use its .ts file, or give arrays to StreamSet(values, labels, columns)"
 
 
 class MissingColumnError(LayoutError):
@@ -158,7 +157,7 @@ class MissingColumnError(LayoutError):
     def __init__(self, table: Table, field_name: str, column: str) -> None:
         known = f"only {', '.join(table.columns)}{nearest(str(column), table.columns)}"
         if _SERIES.fullmatch(" ".join(table.columns)):
-            known = f"but a stream on each line, {_ARRAYS}"
+            known = f"but a stream on each line, {ARRAYS}"
         super().__init__(f"{table.source} has no column {column!r}, {known}")
         self.field_name = field_name
 

@@ -44,6 +44,11 @@ BOM = b"\xef\xbb\xbf"
 BLOCK = 2**20
 """Bytes of a CSV file that are looked at together, but for the rest of a row."""
 
+_MANY = 9  # numbers of a row that may be a stream
+
+ARRAYS = "as archives of time series have: use its .ts file, or give arrays to StreamSet(values, labels, columns)"
+"""What to do about files with a stream on each line."""
+
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?")
 _FRACTION = re.compile(r"[+-]?\d*\.\d+")
 _SEPARATORS = ",;\t|"
@@ -255,6 +260,8 @@ def _require_header(cells: Sequence[str], path: Path) -> None:
     if not {STREAM, TIME, LABEL}.isdisjoint(cells):
         return
     numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
+    if len(numbers) == len(cells) > _MANY:
+        raise DataError(f"{path} has no header, but a stream on each line, {ARRAYS}")
     if cells and (len(numbers) == len(cells) or any(_FRACTION.fullmatch(cell) for cell in cells)):
         raise DataError(
             f"{path} has no header, its first row is {', '.join(cells)}: put names of its columns before"
@@ -318,6 +325,7 @@ def _without_last_comments(block: bytes, header: bytes) -> bytes:
 
 def _require_whole(block: bytes, header: bytes, path: Path) -> None:
     """Refuse the end of a CSV file that was cut off within a row."""
+    _require_text(block, path)
     last = block[block.rfind(b"\n") + 1 :].strip(b" \r")
     separator = _separator(header).encode()
     n_cells, expected = (line.count(separator) + 1 for line in (last, header))
