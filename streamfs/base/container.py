@@ -31,6 +31,7 @@ _SHORT = 1 << 30  # bytes; from twice as many on, zip archives have other record
 _ENCRYPTED = 1  # the bit of a member's flags
 _METHODS = zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED
 _CHUNK = 1 << 20  # bytes
+_LARGEST = 1 << 31  # rows or columns of an array, which may have none of the others
 _NPY: Any = np.lib.format  # without types before NumPy 2.4
 
 DAMAGED = (
@@ -168,7 +169,7 @@ def _array(name: str, part: bytes) -> npt.NDArray[Any]:
     end = start + length.unpack(part[8:start])[0]
     shape, dtype, order = _array_head(part[start:end])
     n_bytes = len(part) - end
-    if math.prod(shape) * dtype.itemsize != n_bytes or any(not 0 <= size <= len(part) for size in shape):
+    if math.prod(shape) * dtype.itemsize != n_bytes or any(not 0 <= size < _LARGEST for size in shape):
         raise ValueError(f"{name} has shape {shape} of {dtype}, which does not fit its {n_bytes} bytes")
     return np.frombuffer(part, dtype, offset=end).reshape(shape, order=order).copy()
 

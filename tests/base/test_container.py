@@ -65,3 +65,16 @@ def test_nothing_is_left_where_the_disk_is_full(tmp_path, monkeypatch):
     with pytest.raises(OSError, match=r"No space left on device: '.*model'"):
         container.write(tmp_path / "model", b"0")
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("shape", [(0, 5000), (5000, 0), (0,)])
+def test_an_array_of_nothing_is_read_back_however_wide_its_rows(shape):
+    _, read, _ = unpack(pack("thing", 1, {}, {"array": np.zeros(shape)}), "thing", 1, "here")
+    assert read["array"].shape == shape
+
+
+@pytest.mark.parametrize("shape", ["(0, 9999999999)", "(-1, -8)", "(8, -1)", "(7,)"])
+def test_an_array_of_another_shape_than_its_bytes_is_refused(shape):
+    head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    with pytest.raises(ValueError, match="does not fit"):
+        container._array("x", b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(64))

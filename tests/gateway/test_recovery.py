@@ -339,3 +339,11 @@ def test_roles_that_come_later_bind_the_streams_anew_and_leave_no_node_behind(tm
         assert list(run.core.roster.nodes) == ["n2"]
         made = run.take(readings("n2", [9.0] * 9, 5))
         assert ids(made.decisions) == ["desk/2"]
+
+
+def test_other_settings_are_taken_before_anyone_sends_however_many_features_a_model_has(tmp_path):
+    procedure = channels_procedure(*(f"x{number}" for number in range(200)))
+    for lateness in (1.0, 2.0):
+        with Run(tmp_path, Models(procedure), Bindings.single(procedure.channels), lateness=lateness) as run:
+            assert run.core.joiner.timing.lateness == lateness
+            run.take([start_record(procedure.digest, 0.0, run.core.configuration)], snapshot=True)
