@@ -35,6 +35,7 @@ __all__ = [
 COMPILING = "compiling for this machine, which takes some seconds; later starts are quick"
 
 _TIMES = ("time", "arrival")  # columns of tables
+_USUAL_WIDTH = 80  # columns of a terminal
 _EARLIEST, _LATEST = 1e8, 1e11  # seconds since 1970 that are shown as dates, in the local zone
 
 
@@ -101,9 +102,13 @@ def print_decision(decision: Decision, *, as_json: bool) -> None:
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
-    """Print a table with a row for each mapping; some ten figures fit into 80 columns."""
+    """Print a table with a row for each mapping; some ten figures fit into 80 columns.
+
+    In a narrower terminal no word is cut: the table is as wide as it needs, up to 80 columns.
+    """
     from rich import box  # noqa: PLC0415 - not to wait for it
     from rich.console import Console, JustifyMethod  # noqa: PLC0415 - the same
+    from rich.measure import Measurement  # noqa: PLC0415 - the same
     from rich.table import Table  # noqa: PLC0415 - the same
     from rich.text import Text  # noqa: PLC0415 - the same
 
@@ -113,7 +118,11 @@ def print_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
         table.add_column(name.replace("_", " " if justify == "left" else "\n"), justify=justify, overflow="fold")
     for row in rows:
         table.add_row(*(Text(_cell(name, value)) for name, value in row.items()))
-    Console().print(Text(title), table)
+    console = Console()
+    needed = Measurement.get(console, console.options.update(width=_USUAL_WIDTH), table).minimum
+    if needed > console.width:
+        console = Console(width=min(needed, _USUAL_WIDTH))
+    console.print(Text(title), table)
 
 
 def _cell(name: str, value: object) -> str:

@@ -163,6 +163,10 @@ def test_a_model_is_sized_before_it_is_built(model, capsys):
     assert all(1000 < row["cycles a tick"] < 100_000 for row in found.values())
     assert found["esp32"]["+-"] == found["esp32"]["+- of cycles"] == "not measured: as cortex-m4"
     assert found["cortex-m4"]["cycles a tick"] < found["cortex-m0plus"]["cycles a tick"]
+    main(["export", str(model), "--estimate", "--precision", "float"])
+    said = capsys.readouterr()
+    assert "note: esp32 was not measured: as cortex-m4" in said.out + said.err
+    assert "cortex-m0plus " in said.out
 
 
 def test_without_streams_there_is_no_test(tmp_path, model, capsys):

@@ -42,3 +42,13 @@ def test_long_steps_are_shown(first_steps):
     for what in ("reading the streams", "computing the features", "ranking the features", "building the classif"):
         assert what in results["train"].err
     assert "reading the streams" in results["evaluate"].err
+
+
+def test_words_of_a_table_are_not_cut_in_a_narrow_terminal(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "30")
+    console.print_table(
+        [{"completeness": 0.5, "accuracy": 0.25, "transmissions": 12.5, "processor": "cortex-m0plus"}]
+    )
+    head, _, row = capsys.readouterr().out.splitlines()[-3:]
+    assert head.split() == ["completeness", "accuracy", "transmissions", "processor"]
+    assert row.split() == ["0.5", "0.25", "12.5", "cortex-m0plus"]

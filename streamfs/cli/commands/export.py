@@ -176,10 +176,21 @@ def _say(found: dict[str, Any], out: Path | None, test: str | None) -> None:
     if found["n_equal"]:
         console.say(f"exact       all of {found['n_equal']} streams are decided alike, at the same tick")
     if "processors" in found:
-        console.print_table(
-            found["processors"],
-            "bytes; flash without the compiler's library; stack and cycles with it",
-        )
+        _say_estimates(found["processors"])
+
+
+def _say_estimates(processors: list[dict[str, Any]]) -> None:
+    """Print what a model takes of processors, and below which were not measured."""
+    from streamfs.cli import console
+
+    notes = {row["processor"]: row["+-"] for row in processors if "measured" in row["+-"]}
+    shown = [
+        {name: "-" if cell == notes.get(row["processor"]) else cell for name, cell in row.items()}
+        for row in processors
+    ]
+    console.print_table(shown, "bytes; flash without the compiler's library; stack and cycles with it")
+    for processor, note in notes.items():
+        console.say(f"note: {processor} was {note}")
 
 
 def _write(out: Path, files: dict[str, str | bytes]) -> list[str]:

@@ -37,7 +37,10 @@ OPTIONS = (
     ),
     click.option("--as-offered", is_flag=True, help="Do not try cheaper channels, or such that open later."),
     click.option(
-        "--seconds", type=POSITIVE, help="Time limit of the search, which then returns the best subset so far."
+        "--seconds",
+        type=POSITIVE,
+        help="Time limit of the search of subsets, which then returns the best so far. What is computed before it, "
+        "and the model after it, take their own time.",
     ),
     click.option(
         "--max-cost", type=POSITIVE, help="With --promise: refuse what costs more on average, a stream or a label."

@@ -19,7 +19,8 @@ class SearchSettings:
         Whether the same features over cheaper channels, and over channels that open later, are left out.
         Costs of your own say nothing of these, which then are not.
     seconds : float, optional
-        Time for the search, after which the best subset so far is taken.
+        Time for the search of subsets, after which the best so far is taken. What is computed before it, and the
+        model after it, take their own time.
     resume : path, optional
         A file in which the search logs the subsets that it scores, and from which the next search reads them.
     max_cost : float, optional
