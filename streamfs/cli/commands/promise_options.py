@@ -39,8 +39,8 @@ OPTIONS = (
     click.option(
         "--seconds",
         type=POSITIVE,
-        help="Time limit of the search of subsets, which then returns the best so far. What is computed before it, "
-        "and the model after it, take their own time.",
+        help="Time limit of the search of subsets, which then returns the best so far. What is computed before, "
+        "and the model after, take their own time.",
     ),
     click.option(
         "--max-cost", type=POSITIVE, help="With --promise: refuse what costs more on average, a stream or a label."
