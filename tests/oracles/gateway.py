@@ -241,7 +241,7 @@ class NaiveGateway:
         if newest.at == tick:
             return newest.value
         future = [r for r in readings if r.tick > tick]
-        is_gap = newest.sequence is not None and future and future[0].sequence > newest.sequence + 1
+        is_gap = newest.sequence is not None and future and 1 < future[0].sequence - newest.sequence <= 2**16 + 1
         is_held = policy.holds and not is_gap and tick - newest.at <= self.longest(stream, policy)
         return newest.value if is_held else np.nan
 

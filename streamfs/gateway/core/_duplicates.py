@@ -3,7 +3,7 @@
 import numpy as np
 
 from streamfs.base._compiled import inlined, kernel
-from streamfs.gateway.core._waiting import FOREVER, NONE
+from streamfs.gateway.core._waiting import FOREVER, MANY, NONE
 
 UNMARKED = -FOREVER
 
@@ -24,7 +24,8 @@ SLOT = np.dtype(
 def is_news(slot, sequence, tick, time, is_stamped):
     """Return whether a reading is new, by its number or without one by its tick, and whether its node restarts.
 
-    A number that has come before with a newer stamp means that the node has restarted its count.
+    A number that has come before with a newer stamp means that the node has restarted its count, and so does one
+    before which more than `MANY` are missing.
     """
     is_numbered = sequence != NONE
     number = sequence if is_numbered else tick
@@ -37,7 +38,7 @@ def is_news(slot, sequence, tick, time, is_stamped):
         shift = np.uint64(-behind)
         seen = (slot.seen << shift) if -behind < 64 else np.uint64(0)
         _mark(slot, number, seen | np.uint64(1))
-        return True, False
+        return True, is_numbered and -behind > MANY + 1
     if is_numbered and (time > slot.newest if is_stamped else behind >= 64):
         _mark(slot, number, np.uint64(1))
         return True, True

@@ -15,8 +15,8 @@ FOREVER = 2**62
 NONE = -1
 """No sequence number, no slot, no link."""
 
-MANY = 2**32
-"""Maximum number of readings that count as lost in one gap, so that a wild sequence number does no harm."""
+MANY = 2**16
+"""Maximum number of readings that are lost in one gap; beyond it a node counts anew, or its number is wild."""
 
 CELL = np.dtype(
     [
@@ -181,7 +181,8 @@ def _n_lost(cell, waits):
     """Return the readings lost between the newest that no longer waits and the next."""
     if cell.sequence == NONE or waits.first == NONE:
         return 0
-    return min(max(waits.first - cell.sequence - 1, 0), MANY)
+    n_missing = waits.first - cell.sequence - 1
+    return n_missing if 0 < n_missing <= MANY else 0
 
 
 @inlined

@@ -307,6 +307,26 @@ def test_a_restarted_node_leaves_no_gap():
     assert (joiner.counters["lost"], joiner.counters["restarted"]) == (0, 1)
 
 
+@pytest.mark.parametrize(
+    ("jump", "n_lost", "n_restarted"), [(2**16, 2**16 - 1, 0), (2**16 + 2, 0, 1), (2**62, 0, 1)]
+)
+def test_a_number_far_ahead_begins_a_count_and_leaves_no_gap(jump, n_lost, n_restarted):
+    joiner = make_door(lateness=1.0)
+    for reading in (door(0.0, 1.0, 8), door(1.0, 0.0, 8 + jump), door(1.5, 1.0, 9 + jump)):
+        assert joiner.add(*reading)
+    seen = samples_of(joiner.flush())[:, 0]
+    assert_array_equal(seen, [1.0, np.nan if n_lost else 1.0, 0.0, 1.0])
+    assert (joiner.counters["lost"], joiner.counters["restarted"]) == (n_lost, n_restarted)
+
+
+def test_a_wild_number_costs_none_of_those_that_follow():
+    joiner = make_door(lateness=1.0)
+    for tick, number in enumerate((1, 2, 2**40, 4, 5)):
+        assert joiner.add(*door(tick * PERIOD, 1.0, number))
+    joiner.flush()
+    assert (joiner.counters["lost"], joiner.counters["duplicate"], joiner.counters["restarted"]) == (0, 0, 2)
+
+
 def test_only_the_same_number_at_the_same_tick_is_a_duplicate():
     joiner = make_door(lateness=5.0)
     assert [joiner.add(*door(1.0, value, 3)) for value in (1.0, 0.0)] == [True, False]
