@@ -1,5 +1,6 @@
 """The outbox: publications that wait for the broker's confirmation."""
 
+import logging
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from time import monotonic
@@ -9,7 +10,15 @@ from streamfs.gateway.messages.publication import Numbered, Publication
 from streamfs.gateway.refused_publications import RefusedPublications
 from streamfs.gateway.transport.transport import Transport
 
+_log = logging.getLogger(__name__)
+
 MAX_PASSING = 10_000
+
+N_FRUITLESS = 3
+"""Connections that are lost one after the other, with nothing of what was under way confirmed, after which ..."""
+
+FATAL = "the connection is lost whenever this is sent: it may be too large for the broker, or forbidden"
+"""... what is under way alone as the next one is lost is taken for refused, for this reason."""
 
 FREED = 10
 """When full, make room for 1 in 10 publications."""
@@ -19,9 +28,11 @@ class Outbox:
     """Publishes safe publications in order, and again after a reconnect, until the broker confirms them.
 
     It begins with the ``waiting`` ones of an earlier run. Those that the broker refuses are tried again, and later
-    ones on the same topic wait for them. If more than ``bound`` wait, some are dropped: first what a later one
-    replaces, last those on topics that begin with ``dear``. Passing publications, such as dead letters, follow the
-    others, at most once; if `MAX_PASSING` of them wait, more are dropped.
+    ones on the same topic wait for them. A broker may end the connection in place of a refusal, with MQTT 3.1.1:
+    after `N_FRUITLESS` of these, publications go one at a time, until it is known which. If more than ``bound``
+    wait, some are dropped: first what a later one replaces, last those on topics that begin with ``dear``. Passing
+    publications, such as dead letters, follow the others, at most once; if `MAX_PASSING` of them wait, more are
+    dropped.
     """
 
     def __init__(
@@ -37,6 +48,9 @@ class Outbox:
         self._passing: deque[Publication] = deque()
         self._concluded: list[int] = []
         self._n_connections = 0
+        self._n_fruitless = 0  # connections
+        self._is_fruitful = False  # this connection: whether the broker has confirmed or refused anything
+        self._suspects: set[int] = set()  # numbers of those of which one may end each connection
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._under_way) + len(self._refused)
@@ -76,11 +90,10 @@ class Outbox:
         n_connections = self._transport.counters["connections"]
         if n_connections != self._n_connections:
             self._n_connections = n_connections
-            lost = [each for each in self._under_way.items() if not self._refused.put_back(*each)]
-            self._waiting.extendleft(reversed(lost))
-            self._under_way.clear()
-        self._try_again()
-        while self._waiting and self._publish_next():
+            self._note_loss()
+        if not self._is_to_wait:
+            self._try_again()
+        while self._waiting and not self._is_to_wait and self._publish_next():
             pass
         while not self._waiting and self._passing and self._transport.publish(self._passing[0]):
             self._passing.popleft()
@@ -90,17 +103,45 @@ class Outbox:
         concluded, self._concluded = self._concluded, []
         return concluded
 
+    @property
+    def _is_to_wait(self) -> bool:
+        """Whether what is under way is to be there alone."""
+        return bool(self._suspects and self._under_way)
+
+    def _note_loss(self) -> None:
+        """Let what was under way as a connection was lost wait again, or take it for refused."""
+        self._n_fruitless = 0 if self._is_fruitful else self._n_fruitless + bool(self._under_way)
+        self._is_fruitful = False
+        if self._suspects and len(self._under_way) == 1:
+            (number, publication), *_ = self._under_way.items()
+            self._refuse(number, publication, FATAL)
+            self.counters["refused_publications"] += 1
+            _log.warning("a publication to %s waits: %s", publication.topic, FATAL)
+        elif self._n_fruitless >= N_FRUITLESS:
+            self._suspects = set(self._under_way)
+        lost = [each for each in self._under_way.items() if not self._refused.put_back(*each, monotonic())]
+        self._waiting.extendleft(reversed(lost))
+        self._under_way.clear()
+
+    def _refuse(self, number: int, publication: Publication, reason: str) -> None:
+        del self._under_way[number]
+        self._suspects.discard(number)
+        self._refused.refuse(number, publication, reason, monotonic())
+
     def _collect(self) -> None:
         for number in self._transport.confirmed():
             if isinstance(number, int) and number in self._under_way:
                 topic = self._under_way.pop(number).topic
+                self._suspects.discard(number)
+                self._is_fruitful = True
                 self._concluded.append(number)
                 self.counters["confirmed"] += 1
                 if topic in self._refused:
                     self._waiting.extendleft(reversed([*self._refused.accept(topic)]))
         for number, reason in self._transport.refused():
             if isinstance(number, int) and number in self._under_way:
-                self._refused.refuse(number, self._under_way.pop(number), reason, monotonic())
+                self._is_fruitful = True
+                self._refuse(number, self._under_way[number], reason)
 
     def _try_again(self) -> None:
         """Publish a refused publication that is due."""

@@ -36,12 +36,16 @@ class RefusedPublications:
 
     def refuse(self, number: int, publication: Publication, reason: str, now: float) -> None:
         """Keep a publication that was refused, at a monotonic time; its topic's turn is the last."""
-        self._tried = None
         topic = publication.topic
         waiting = self._waiting.pop(topic, deque())
         self._waiting[topic] = deque(sorted([(number, publication), *waiting]))
         self.reasons[topic] = reason
         self._n += 1
+        self._wait(now)
+
+    def _wait(self, now: float) -> None:
+        """Try none for a while, longer each time."""
+        self._tried = None
         self._retry_at = now + self._delay
         self._delay = min(2 * self._delay, LONGEST_DELAY)
 
@@ -57,15 +61,18 @@ class RefusedPublications:
         self._n -= 1
         self._tried = number
 
-    def put_back(self, number: int, publication: Publication) -> bool:
-        """Keep a publication that was lost with the connection; return False if its topic is not refused."""
+    def put_back(self, number: int, publication: Publication, now: float) -> bool:
+        """Keep a publication that was lost with the connection; return False if its topic is not refused.
+
+        One that was tried again may have ended the connection, as a refusal does.
+        """
         if publication.topic not in self._waiting:
             return False
         waiting = self._waiting[publication.topic]
         self._waiting[publication.topic] = deque(sorted([(number, publication), *waiting]))
         self._n += 1
         if number == self._tried:
-            self._tried = None
+            self._wait(now)
         return True
 
     def drop_oldest(self, n: int) -> list[int]:

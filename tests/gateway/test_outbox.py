@@ -2,6 +2,7 @@
 
 import time
 from contextlib import closing, contextmanager
+from dataclasses import replace
 
 import pytest
 from helpers.broker import Broker, find_mosquitto
@@ -13,6 +14,7 @@ from streamfs.gateway import outbox as module
 from streamfs.gateway import refused_publications
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.outbox import Outbox
+from streamfs.gateway.transport.broker_address import parse_url
 from streamfs.gateway.transport.transport import Transport
 
 pytestmark = pytest.mark.mqtt
@@ -205,3 +207,36 @@ def test_a_full_box_keeps_its_bound_and_accounts_for_every_number(added):
         left = [each for each, _ in box._waiting]
         assert sorted([*left, *box.take_concluded()]) == list(range(1, number + 1))
         assert left == sorted(left)
+
+
+def test_publications_that_end_the_connection_do_not_keep_the_others_back(broker, caplog):  # noqa: ARG001 - skips
+    with Broker("max_packet_size 200") as narrow:
+        address = replace(parse_url(narrow.url), protocol="3.1.1")  # by which a broker does not say so
+        with connected(address) as transport, listening(narrow) as (heard, until):
+            box = Outbox(transport)
+            numbers, publications = numbered(1, 21)
+            for index in (4, 5, 11):
+                publications[index] = publications[index]._replace(payload=bytes(300))
+            box.add(numbers, publications)
+            kept = {f"box/{number}" for number in numbers} - {"box/5", "box/6", "box/12"}
+            until(lambda: set(heard) == kept and len(box) == 3, box)
+            assert set(box.refused) == {"box/5", "box/6", "box/12"}
+    assert box.counters["refused_publications"] >= 3
+    assert "a publication to box/5 waits: the connection is lost whenever this is sent" in caplog.text
+
+
+def test_connections_that_are_lost_by_themselves_refuse_nothing_for_long(broker):
+    with Proxy(broker.port) as proxy, connected(proxy.url) as transport, listening(broker) as (heard, until):
+        box = Outbox(transport)
+        proxy.stall()
+        box.add(*numbered(1, 11))
+        for n_lost in range(1, 7):
+            until(lambda: proxy.n_swallowed > 0, box)
+            proxy.cut()
+            until(lambda n_lost=n_lost: transport.counters["lost_connections"] >= n_lost, box)
+            proxy.resume()
+            until(lambda: transport.is_connected, box)
+            proxy.stall()
+        proxy.resume()
+        until(lambda: not len(box) and set(heard) == set(topics(1, 11)), box)
+        assert not box.refused

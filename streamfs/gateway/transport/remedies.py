@@ -22,6 +22,13 @@ _BY_CERTIFICATE = {  # OpenSSL, x509_vfy.h
     62: _OTHER_HOST,
     64: _OTHER_HOST,
 }
+_OTHER_CLIENT = "look at the dates of the client's certificate, and whether the broker knows its authority"
+_BY_ALERT = {
+    "CERTIFICATE_REQUIRED": "name the client's certificate and key",
+    "ALERT_UNKNOWN_CA": _OTHER_CLIENT,
+    "ALERT_BAD_CERTIFICATE": _OTHER_CLIENT,
+    "ALERT_CERTIFICATE": _OTHER_CLIENT,  # expired, revoked or unknown
+}
 
 
 def refusal(code: int, reason: str, protocol: str) -> str:
@@ -49,8 +56,9 @@ def _remedy(error: OSError, *, has_tls: bool) -> str:
         return "look at host and port in the URL, and whether the broker runs and listens there"
     if isinstance(error, TimeoutError):
         return "look at the host in the URL, and for a firewall on the way"
-    if isinstance(error, ssl.SSLError) and "CERTIFICATE_REQUIRED" in str(error):
-        return "name the client's certificate and key"
+    of_client = next((what for alert, what in _BY_ALERT.items() if alert in str(error)), "")
+    if isinstance(error, ssl.SSLError) and of_client:
+        return of_client
     if isinstance(error, ssl.SSLError | ConnectionError):
         other = "mqtt:// if it has none" if has_tls else "mqtts:// if it has"
         return f"look whether the broker has TLS at this port, and write {other}"

@@ -8,6 +8,7 @@ from base64 import b64encode
 from datetime import UTC, datetime
 
 import pytest
+from helpers.authority import Authority
 from helpers.broker import Broker
 from helpers.proxy import Proxy
 from helpers.transports import PATIENCE, QUICK, Actor, connected, ending, numbers, receive, until
@@ -71,7 +72,7 @@ def test_a_wrong_password_is_logged_once_and_tried_ever_more_rarely(locked, capl
 
 @mqtt
 @pytest.mark.usefixtures("broker")
-def test_tls_with_certificates_on_both_sides(authority):
+def test_tls_with_certificates_on_both_sides(authority, tmp_path):
     theirs, ours = authority.issue("127.0.0.1"), authority.issue("gateway.example")
     with Broker(f"{authority.settings(*theirs)}\nrequire_certificate true") as secret:
         url = f"mqtts://127.0.0.1:{secret.port}"
@@ -87,6 +88,14 @@ def test_tls_with_certificates_on_both_sides(authority):
             with pytest.raises(TransportError, match=f"{secret.port} has closed the connection.*alert.*key$"):
                 stranger.connect(PATIENCE)
             until(stranger, lambda _: stranger.counters["failed_connections"] == 3)
+        (folder := tmp_path / "other").mkdir()
+        certificate, key = Authority(folder).issue("gateway.example")
+        foreign = Transport(resolve(url, ca=authority.ca, certificate=certificate, key=key), **QUICK)
+        with (
+            ending(foreign) as stranger,
+            pytest.raises(TransportError, match="look at the dates of the client's certificate"),
+        ):
+            stranger.connect(PATIENCE)
 
 
 @mqtt
