@@ -186,6 +186,33 @@ def test_systemd_is_notified_even_without_a_broker(first_steps, tmp_path, monkey
         assert received <= {b"WATCHDOG=1", b"STOPPING=1"}
 
 
+HUNG_UP = """
+import signal
+from streamfs.cli.app import main
+from streamfs.gateway.settings import settings
+
+read = settings.read_settings
+
+def interrupted(path):
+    if settings.read_settings is interrupted:
+        settings.read_settings = read
+        signal.raise_signal(signal.SIGHUP)
+    return read(path)
+
+settings.read_settings = interrupted
+main(["run", "--config", "gateway.toml", "--idle", "0.5"])
+"""
+
+
+def test_a_reload_that_is_asked_for_during_the_start_comes_after_it(tmp_path):
+    channels_procedure("x").save(tmp_path / "x.streamfs")
+    (tmp_path / "gateway.toml").write_text('model = "x.streamfs"\n[broker]\nurl = "mqtt://127.0.0.1:1"\n')
+    words = [sys.executable, "-c", HUNG_UP]
+    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended
+    assert "reloads 1" in ended.stderr
+
+
 @pytest.mark.parametrize("words", ["train pairs.csv -o x --promise 0.8", "simulate big.csv --pairs 99999"])
 def test_any_command_ends_on_sigterm_without_a_traceback(first_steps, words):
     typed = [sys.executable, "-m", "streamfs", *shlex.split(words)]

@@ -93,6 +93,9 @@ def run(
     {prefix}/control/{node}. With --config the model is reloaded on SIGHUP, and the gateway waits for a broker that
     is down.
     """
+    is_reload_due = threading.Event()  # a supervisor may ask for it before there is a gateway
+    signal.signal(signal.SIGHUP, lambda *_: is_reload_due.set())
+
     from streamfs.cli import console
     from streamfs.gateway.host import hosted, systemd_notifier
     from streamfs.gateway.settings.settings import read_settings
@@ -114,6 +117,8 @@ def run(
 
     with hosted(settings, on_decision=announce, energy_log=energy_log) as gateway:
         _handle_signals(gateway, stop)
+        if is_reload_due.is_set():
+            gateway.request_reload()
         names = "--pairs or --node names" if config is None else f"[streams] of {config} names"
         every = f"; every node that sends is a stream, unless {names} them"
         console.say(f"listening to {', '.join(gateway.topics)}{every * gateway.discovers}; stop with Ctrl-C")
