@@ -189,7 +189,7 @@ class Conduct:
         if device is not None and device.node == node:
             return False
         per_day = self._profiles[profile].reach.per_day
-        self._put(Device(node, name, profile, now, per_day, now, topic=topic))
+        self._put(Device(node, name, profile, per_day, now, topic=topic))
         return True
 
     def hear(
@@ -202,7 +202,7 @@ class Conduct:
         gap = now - device.heard_on.get(topic, now)
         if topic in device.heard_on or len(device.heard_on) < _MOST_TOPICS:
             device.heard_on[topic] = now
-        device.heard_at, device.topic, device.spreading_factor = now, topic, spreading_factor
+        device.topic, device.spreading_factor = topic, spreading_factor
         for setting in device.settings.values():
             setting.n_heard += 1
         if gap > _BURST:

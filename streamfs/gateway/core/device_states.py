@@ -38,7 +38,6 @@ class Device:
     node: str
     name: str
     profile: str
-    heard_at: float
     tokens: float
     tokens_at: float
     settings: dict[str, Setting] = field(default_factory=dict)
@@ -93,7 +92,8 @@ def ask_anew(device: Device) -> None:
 def device_of_state(values: Mapping[str, Any]) -> Device:
     """Return a device of a snapshot, where JSON has null for a time before all."""
     settings = {name: _setting_of_state(setting) for name, setting in values["settings"].items()}
-    return Device(**{**values, "settings": settings})
+    known = {name: value for name, value in values.items() if name != "heard_at"}  # which earlier versions wrote
+    return Device(**{**known, "settings": settings})
 
 
 def _setting_of_state(values: Mapping[str, Any]) -> Setting:

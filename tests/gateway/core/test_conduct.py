@@ -1,5 +1,7 @@
 """Devices that are asked: what for, when, how often, and what is known of whether they do it."""
 
+from dataclasses import asdict
+
 import orjson
 import pytest
 from helpers.procedures import channels_procedure
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.conduct import DAY
+from streamfs.gateway.core.device_states import Device, device_of_state
 from streamfs.gateway.core.records import clock_record
 from streamfs.gateway.settings.profiles import load_profile
 
@@ -216,3 +219,8 @@ def test_in_the_end_a_device_does_what_it_is_asked_whatever_happens_on_the_way(f
             core.take([answer(message["transaction"], at) for message in said(effects)])
     assert sensor.interval == 3600.0
     assert only(core).state == "observed"
+
+
+def test_a_device_of_an_earlier_snapshot_is_read():
+    device = Device("n1", "n1", "tasmota", 10.0, 5.0)
+    assert device_of_state({**asdict(device), "heard_at": 5.0}) == device
