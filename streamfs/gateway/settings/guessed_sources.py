@@ -182,12 +182,21 @@ def _mixed(alike: _Alike) -> Iterator[tuple[str, str]]:
         payloads = [_document(message.payload) for message in messages]
         documents = [payload for payload in payloads if isinstance(payload, dict)]
         is_named = _device([topic.split("/")], alike.form.place, alike.names)[0] is not None
-        for path in _identities(documents):
-            senders = _senders(path, documents)
+        for node in _nodes(documents):
+            sender = Sender(node)
+            senders = {sender.of(orjson.dumps(document)) for document in documents}
             if "" not in senders and len(senders) > is_named:
-                has_models = path == "id" and all("model" in document for document in documents)
-                yield topic, "{model}-{id}" if has_models else f"{{{path}}}"
+                yield topic, node
                 break
+
+
+def _nodes(documents: Sequence[dict[str, Any]]) -> list[str]:
+    """Return nodes of sources that may tell devices apart, the best first: numbers are those of a model."""
+    has_models = all("model" in document for document in documents)
+    return [
+        f"{{model}}-{{{path}}}" if path == "id" and has_models else f"{{{path}}}"
+        for path in _identities(documents)
+    ]
 
 
 def _identities(documents: Sequence[dict[str, Any]]) -> list[str]:
@@ -199,11 +208,6 @@ def _identities(documents: Sequence[dict[str, Any]]) -> list[str]:
         if key in _IDENTITIES and len(before) < 2 and not any(part.isdecimal() for part in before):
             places[path] = len(before), _IDENTITIES.index(key)
     return sorted(places, key=lambda path: places[path])
-
-
-def _senders(path: str, documents: Sequence[dict[str, Any]]) -> set[str]:
-    sender = Sender(f"{{{path}}}")
-    return {sender.of(orjson.dumps(document)) for document in documents}
 
 
 def _shared(alike: _Alike, mixed: Mapping[str, str]) -> Iterator[InputSource]:

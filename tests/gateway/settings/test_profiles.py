@@ -467,7 +467,7 @@ ATTIC = "homeassistant/sensor/attic_temperature"
     ("messages", "source"),
     [
         (
-            each_of(1, '{"model":"A","id":1,"temperature_C":3}', '{"model":"B","id":2,"temperature_C":4}'),
+            each_of(1, '{"model":"A","id":1,"temperature_C":3}', '{"model":"B","id":1,"temperature_C":4}'),
             {"topic": "hub/gw1/up", "node": "{model}-{id}", "fields": {"temperature_C": "temperature"}},
         ),
         (
