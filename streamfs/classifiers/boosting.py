@@ -1,5 +1,6 @@
 """Gradient boosting of trees: fitted by scikit-learn, evaluated by compiled kernels of this package."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from streamfs.base.estimators import (
 )
 from streamfs.base.parameters import RealNumber, Seed, Whole
 from streamfs.classifiers._evaluate import Array, Indices
+from streamfs.classifiers.bins import binned, edges_of
 from streamfs.classifiers.boosted_trees import BoostedTrees
 from streamfs.classifiers.few_threads import few_threads
 
@@ -36,7 +38,7 @@ class BoostingClassifier(ProbableClassifier):
     l2 : float
         Regularisation of what leaves add, not negative.
     random_state : int, RandomState instance or None
-        Seeds the choice of rows from which bins are made where there are more than 200 000 rows.
+        Seeds scikit-learn's estimator, which fits without chance up to 200 000 rows.
 
     Attributes
     ----------
@@ -51,8 +53,8 @@ class BoostingClassifier(ProbableClassifier):
 
     Notes
     -----
-    scikit-learn's `HistGradientBoostingClassifier` fits the trees, without early stopping. Probabilities equal
-    its own up to rounding, and do not depend on other rows.
+    scikit-learn's `HistGradientBoostingClassifier` fits the trees, without early stopping, to the bins of the
+    values. Probabilities equal its own up to rounding, and do not depend on other rows.
 
     References
     ----------
@@ -141,14 +143,18 @@ class BoostingClassifier(ProbableClassifier):
             random_state=self.random_state,
         )
         rows = np.where(np.isnan(rows).all(axis=0), 0.0, rows)  # scikit-learn needs a value in each column
-        with few_threads(rows):
-            fitted = boosting.fit(rows, labels, sample_weight=weights)
+        edges = [edges_of(column, weights) for column in rows.T]
+        bins = np.stack([binned(*each) for each in zip(rows.T, edges, strict=True)], axis=1)
+        with few_threads(rows):  # of values, scikit-learn would sort each column for each of its bins
+            fitted = boosting.fit(bins, labels, sample_weight=weights)
         before = np.zeros(n_classes)
         first = 1 if n_classes == 2 else 0  # of two classes, the second alone has scores
         before[first:] = fitted._baseline_prediction.ravel()  # noqa: SLF001 - not offered otherwise
         rounds = fitted._predictors  # noqa: SLF001 - not offered otherwise
         trees = [
-            _tree(each.nodes, place, n_classes) for found in rounds for place, each in enumerate(found, first)
+            _tree(each.nodes, edges, place, n_classes)
+            for found in rounds
+            for place, each in enumerate(found, first)
         ]
         return before, trees
 
@@ -163,8 +169,8 @@ class _Tree(NamedTuple):
     shares: Array
 
 
-def _tree(nodes: npt.NDArray[Any], place: int, n_classes: int) -> _Tree:
-    """Lay out a fitted tree, which adds to the score of one class, with the two children of a node adjacent."""
+def _tree(nodes: npt.NDArray[Any], edges: Sequence[Array], place: int, n_classes: int) -> _Tree:
+    """Lay out a tree of bins, which adds to the score of one class, with the two children of a node adjacent."""
     order = [0]
     for node in order:
         if not nodes[node]["is_leaf"]:
@@ -179,11 +185,19 @@ def _tree(nodes: npt.NDArray[Any], place: int, n_classes: int) -> _Tree:
     shares[:, place] = np.where(is_test, 0.0, laid["value"])
     return _Tree(
         np.where(is_test, laid["feature_idx"], -1).astype(np.int64),
-        np.where(is_test, np.minimum(laid["num_threshold"], LARGEST), 0.0),
+        np.array([_threshold(node, edges) for node in laid]),
         first,
         first + to_right,
         shares,
     )
+
+
+def _threshold(node: Any, edges: Sequence[Array]) -> float:
+    """Return the threshold of values that a node's threshold of bins stands for."""
+    if node["is_leaf"]:
+        return 0.0
+    threshold = node["num_threshold"]
+    return float(edges[node["feature_idx"]][int(threshold)]) if np.isfinite(threshold) else float(LARGEST)
 
 
 def _lay_out(scores: Array, trees: list[_Tree]) -> BoostedTrees:

@@ -19,20 +19,28 @@ NAN = float("nan")
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def table(seed, n_classes, n_rows=300, n_features=4):
+def table(seed, n_classes, n_rows=300, n_features=4, decimals=1):
     """Rows with missing values, weights of which some are zero, and labels that depend on two of the features."""
     rng = np.random.default_rng(seed)
-    X = np.round(rng.normal(size=(n_rows, n_features)), 1)
+    X = np.round(rng.normal(size=(n_rows, n_features)), decimals)
     score = X[:, 0] - X[:, 1] + rng.normal(size=n_rows)
     y = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
     X[rng.random(X.shape) < 0.1] = NAN
     return X, y, rng.random(n_rows) * (rng.random(n_rows) < 0.9)
 
 
-@given(seed=SEEDS, n_classes=st.integers(2, 5), max_leaves=st.sampled_from([2, 15, 31]))
-@settings(max_examples=12)
-def test_probabilities_are_scikit_learns(seed, n_classes, max_leaves):
-    X, y, weights = table(seed, n_classes)
+@given(
+    seed=SEEDS,
+    n_classes=st.integers(2, 5),
+    max_leaves=st.sampled_from([2, 15, 31]),
+    values=st.sampled_from([(300, 1), (300, 9), (900, 9), (900, 2)]),
+    is_weighted=st.booleans(),
+)
+@settings(max_examples=24)
+def test_probabilities_are_scikit_learns(seed, n_classes, max_leaves, values, is_weighted):
+    n_rows, decimals = values
+    X, y, weights = table(seed, n_classes, n_rows, decimals=decimals)
+    weights = weights if is_weighted else np.ones(len(X))
     missing = np.full((len(X), 1), NAN)  # a column without any value, which scikit-learn refuses
     ours = BoostingClassifier(12, 0.3, max_leaves, 5, random_state=seed).fit(np.hstack([X, missing]), y, weights)
     peer = ScikitLearns(
@@ -108,3 +116,11 @@ def test_parameters_out_of_range_are_refused(given, message):
 def test_scikit_learns_checks_pass():
     for result in check_estimator(BoostingClassifier(3), on_skip=None):
         assert result["status"] in {"passed", "skipped"}, result["check_name"]
+
+
+def test_no_column_is_sorted_for_each_of_its_bins(monkeypatch):
+    """As scikit-learn does from 1.8 on with weights, which took most of the time."""
+    binning = pytest.importorskip("sklearn.ensemble._hist_gradient_boosting.binning")
+    monkeypatch.delattr(binning, "_weighted_percentile", raising=False)
+    X, y, weights = table(0, 2, 900, decimals=9)
+    BoostingClassifier(2).fit(X, y, weights)
