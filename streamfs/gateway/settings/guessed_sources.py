@@ -40,6 +40,7 @@ _IDENTITIES = (
     *("deveui", "mac", "macaddress", "address", "addr", "serialnumber", "serialno", "serial", "sn", "deviceid"),
     *("sensorid", "nodeid", "tagid", "uuid", "id", "entityid", "device", "sensor", "node", "devicename", "name"),
 )  # keys that tell devices apart, the best first, in small letters without - and _
+_OF_RADIO = ("{model}-{id}", "{deveui}")  # nodes of gateways, which publish what any number of devices send
 _LEAST_TIME = 1e8  # in seconds or milliseconds since 1970
 _STATES = {"on": "off", "open": "closed", "true": "false", "detected": "clear", "online": "offline"}
 _FAHRENHEIT = re.compile(r"(?:_[fF]|[a-z]F|temp(?:erature)?f)$")
@@ -182,21 +183,31 @@ def _mixed(alike: _Alike) -> Iterator[tuple[str, str]]:
         payloads = [_document(message.payload) for message in messages]
         documents = [payload for payload in payloads if isinstance(payload, dict)]
         is_named = _device([topic.split("/")], alike.form.place, alike.names)[0] is not None
-        for node in _nodes(documents):
-            sender = Sender(node)
-            senders = {sender.of(orjson.dumps(document)) for document in documents}
-            if "" not in senders and len(senders) > is_named:
+        has_models = all("model" in document for document in documents)
+        for path in _identities(documents):
+            node = f"{{model}}-{{{path}}}" if path == "id" and has_models else f"{{{path}}}"
+            names, ids = (_senders(text, documents) for text in (node, f"{{{path}}}"))
+            is_shared = len(set(names)) > 1 or node.lower() in _OF_RADIO
+            if "" not in names and not _is_count(ids) and (is_shared or not is_named) and not _has(topic, ids):
                 yield topic, node
                 break
 
 
-def _nodes(documents: Sequence[dict[str, Any]]) -> list[str]:
-    """Return nodes of sources that may tell devices apart, the best first: numbers are those of a model."""
-    has_models = all("model" in document for document in documents)
-    return [
-        f"{{model}}-{{{path}}}" if path == "id" and has_models else f"{{{path}}}"
-        for path in _identities(documents)
-    ]
+def _senders(node: str, documents: Sequence[dict[str, Any]]) -> list[str]:
+    sender = Sender(node)
+    return [sender.of(orjson.dumps(document)) for document in documents]
+
+
+def _is_count(names: Sequence[str]) -> bool:
+    """Return whether names are the numbers of messages."""
+    numbers = [int(name) for name in names if name.isdecimal()]
+    return len(numbers) == len(names) > 2 and numbers == [*range(numbers[0], numbers[0] + len(numbers))]
+
+
+def _has(topic: str, names: Sequence[str]) -> bool:
+    """Return whether a topic names the only device, with or without what stands between its letters."""
+    plain, name = (re.sub("[^a-z0-9/]", "", text.lower()) for text in (topic, names[0]))
+    return len(set(names)) == 1 and name in plain.split("/")
 
 
 def _identities(documents: Sequence[dict[str, Any]]) -> list[str]:

@@ -486,9 +486,13 @@ ATTIC = "homeassistant/sensor/attic_temperature"
             each_of(1, '{"t0":1795365000,"dt":30,"temperature":[20,21]}'),
             {"fields": {"temperature": "temperature"}},
         ),
+        ([("hub/1/up", UPLINK)], {"topic": "hub/1/up", "node": "{devEUI}"}),
+        ([("hub/attic/up", UPLINK)], {"topic": "hub/attic/up", "node": "{devEUI}"}),
+        ([("hub/N/up", UPLINK)], {"topic": "hub/{node}/up", "node": None}),
+        ([("hub/a4c1", '{"id":"A4:C1","model":"TH","hum":4}')], {"topic": "hub/{node}", "node": None}),
         (
-            [("hub/1/up", UPLINK)],
-            {"topic": "hub/1/up", "node": "{devEUI}"},
+            each_of(1, *(f'{{"id":{number},"temperature":3}}' for number in (7, 8, 9))),
+            {"topic": "hub/{node}/up", "node": None},
         ),
         (
             [("a/temperature", "21.5 °C"), ("b/temperature", "20 C")],
