@@ -197,10 +197,20 @@ def test_the_number_of_remembered_topics_is_bounded(monkeypatch):
     assert core.decided == {("confident", "on"): 20}
 
 
-def test_a_batch_of_several_channels_is_late_on_none_of_them():
-    fields = {"x": "x", "y": "y"}
-    core = begun(Bindings.single(["x", "y"], routes=(Route.of("hub/{node}", "json", fields=fields),)))
-    records = [{"t": 100.0 * tick, "x": tick, "y": tick} for tick in range(1, 50)]
-    core.take([raw("hub/n1", orjson.dumps(records))])
+TICKS = range(1, 50)
+
+
+@pytest.mark.parametrize(
+    ("name", "batch"),
+    [
+        ("json", [{"t": 100 * tick, "x": tick, "y": tick} for tick in TICKS]),
+        ("json", {"t0": 100, "dt": 100, "x": [*TICKS], "y": [*TICKS]}),
+        ("senml+json", [{"n": name, "t": 2**28 + 100 * tick, "v": tick} for name in "xy" for tick in TICKS]),
+    ],
+)
+def test_a_batch_of_several_channels_is_late_on_none_of_them(name, batch):
+    route = Route.of("hub/{node}", name, fields={"x": "x", "y": "y"})
+    core = begun(Bindings.single(["x", "y"], routes=(route,)))
+    core.take([raw("hub/n1", orjson.dumps(batch))])
     assert core.counters["late"] == 0
     assert core.spent.nodes["n1"][0] == 1  # message

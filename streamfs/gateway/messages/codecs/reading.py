@@ -1,6 +1,7 @@
 """The contents of decoded payloads."""
 
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -64,14 +65,33 @@ def several(
     spreading_factor: int | None = None,
     number: Reading | None = None,
 ) -> Several:
-    """Return what could be read of a message; raise the first error if that is nothing."""
+    """Return what could be read of a message; raise the first error if that is nothing.
+
+    The samples of several channels are in order of time, so that none runs ahead of the others.
+    """
+    read = _in_order(tuple(parts))
     if not refused:
-        return Several(tuple(parts), spreading_factor, None, number)
-    read = tuple(parts)
+        return Several(read, spreading_factor, None, number)
     if not read:
         raise refused[0]
     error = PayloadError("; ".join(map(str, refused)), refused[0].cause)
     return Several(read, spreading_factor, error, number)
+
+
+def _in_order(parts: tuple[tuple[str, Reported], ...]) -> tuple[tuple[str, Reported], ...]:
+    """Return parts as they are, or if they are series of several channels, their samples in order of time."""
+    series = [part for _, part in parts if not isinstance(part, Reading)]
+    if len(series) < 2 or any(part.sequence is not None for part in series):
+        return parts
+    samples = [(channel, reading) for channel, part in parts for reading in _singles(part)]
+    return tuple(sorted(samples, key=lambda sample: inf if sample[1].time is None else sample[1].time))
+
+
+def _singles(part: Reported) -> list[Reading]:
+    if isinstance(part, Reading):
+        return [part]
+    columns = (column.tolist() for column in part.arrays())
+    return [Reading(time, value, None) for time, value in zip(*columns, strict=True)]
 
 
 class Codec(Protocol):
