@@ -124,3 +124,10 @@ def test_aliases_of_a_birth_name_the_data_that_follow_also_after_a_restart():
     core.take([raw("spBv1.0/g/DDATA/edge/d1", data, 3.0)])
     assert core.joiner.nodes["n_readings"].sum() == 2
     assert content(restored(core, models)) == content(core)
+
+
+def test_what_was_kept_while_offline_comes_in_order_of_time():
+    kept = [metric(name, f3=NOON + second, f7=0, f12=1.0) for name in ("a", "b") for second in (2, 1)]
+    parts = codec_for("sparkplug").decode(payload(*kept), 0.0).parts
+    assert [channel for channel, _ in parts] == ["a", "b", "a", "b"]
+    assert [reading.time for _, reading in parts] == sorted(reading.time for _, reading in parts)

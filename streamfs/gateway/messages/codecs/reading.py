@@ -79,9 +79,12 @@ def several(
 
 
 def _in_order(parts: tuple[tuple[str, Reported], ...]) -> tuple[tuple[str, Reported], ...]:
-    """Return parts as they are, or if they are series of several channels, their samples in order of time."""
+    """Return parts as they are, or if they are several samples of several channels, these in order of time."""
+    if len(parts) < 2:
+        return parts
     series = [part for _, part in parts if not isinstance(part, Reading)]
-    if len(series) < 2 or any(part.sequence is not None for part in series):
+    is_one_of_each = len(series) < 2 and len(parts) == len({channel for channel, _ in parts})
+    if is_one_of_each or any(part.sequence is not None for part in series):
         return parts
     samples = [(channel, reading) for channel, part in parts for reading in _singles(part)]
     return tuple(sorted(samples, key=lambda sample: inf if sample[1].time is None else sample[1].time))
