@@ -254,6 +254,8 @@ def _sources(alike: _Alike, mixed: Mapping[str, str]) -> Iterator[InputSource]:
     common = _common(alike)
     place, levels = alike.form.place, list(topics[0])
     first, last = _device(topics, place, alike.names)
+    if first is None:
+        first, last = _first_device(levels, alike)
     if first is not None:
         levels[first : last + 1] = ["{node}" if first == last else "{node...}"]
         if place is not None:
@@ -294,6 +296,12 @@ def _device(topics: Sequence[list[str]], place: int | None, quantities: Collecti
     ]
     before = [level for level in named if place is None or level < place] or named
     return (before[-1], before[-1]) if before else (None, 0)
+
+
+def _first_device(levels: Sequence[str], alike: _Alike) -> tuple[int | None, int]:
+    """Return the first level, if it may name a device where no other does, as ``plug/tele/SENSOR``."""
+    is_device = alike.form.place is None and not (levels[0].startswith("$") or _is_generic(levels[0]))
+    return (0 if is_device else None), 0
 
 
 def _is_generic(level: str) -> bool:

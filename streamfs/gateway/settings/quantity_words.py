@@ -3,12 +3,12 @@
 import re
 
 _WORDS = {
-    "temperature": ("temp", "tempc", "tmp", "tc", "t"),
-    "humidity": ("hum", "rh"),
+    "temperature": ("temp", "tempc", "tmp", "atmp", "tc", "t"),
+    "humidity": ("hum", "rh", "rhum"),
     "light": ("illuminance", "lux", "illum", "als"),
     "illuminance": ("light", "lux", "illum", "als"),
     "pressure": ("press", "barometer"),
-    "co2": ("carbondioxide",),
+    "co2": ("carbondioxide", "rco2", "eco2"),
     "power": ("apower", "watt", "watts"),
     "occupancy": ("motion", "presence", "pir"),
     "contact": ("door", "window", "reed"),

@@ -486,6 +486,10 @@ ATTIC = "homeassistant/sensor/attic_temperature"
             each_of(1, '{"t0":1795365000,"dt":30,"temperature":[20,21]}'),
             {"fields": {"temperature": "temperature"}},
         ),
+        (
+            [("plug/tele/SENSOR", '{"SHT3X":{"Temperature":21}}')],
+            {"topic": "{node}/tele/SENSOR", "fields": {"SHT3X.Temperature": "temperature"}},
+        ),
         ([("hub/1/up", UPLINK)], {"topic": "hub/1/up", "node": "{devEUI}"}),
         ([("hub/attic/up", UPLINK)], {"topic": "hub/attic/up", "node": "{devEUI}"}),
         ([("hub/N/up", UPLINK)], {"topic": "hub/{node}/up", "node": None}),

@@ -14,13 +14,15 @@ from streamfs.gateway.messages.codecs.words import Words
 class ChirpStackCodec:
     """Decode uplink events of ChirpStack 4: the ``object`` that a device's decoder has produced.
 
+    Those of ChirpStack 3, which many LoRaWAN gateways bring, have it as text at ``objectJSON`` or as an object.
+
     The sequence number is the frame counter, so all channels of a device share it. An event without ``object``
     reports nothing. `fields` has paths within ``object`` and their channels; a missing path or null reports
     nothing. Without it, each number, true and false at the top of ``object`` is a channel of its name.
     """
 
-    time, counter, measured = "time", "fCnt", "object"
-    spreading = "txInfo.modulation.lora.spreadingFactor"
+    time, counter, measured = "publishedAt|time", "fCnt", "object"
+    spreading = "txInfo.loRaModulationInfo.spreadingFactor|txInfo.modulation.lora.spreadingFactor"
     first: int | None = None
     """The frame counter of an event that has none."""
 
@@ -36,10 +38,10 @@ class ChirpStackCodec:
         if type(document) is not dict:
             raise PayloadError(f"payload is {shown(payload)}, expected an uplink event")
         frame = self._frame.found(document)
-        measured = frame.get(self.measured) or {}
+        measured = frame.get(self.measured) or _packed_object(document) or {}
         if type(measured) is not dict:
             raise PayloadError(f"{self.measured} is {shown(measured)}, expected an object")
-        time = None if frame.get(self.time) is None else seconds_of_text(self.time, frame[self.time])
+        time = None if frame.get(self.time) is None else seconds_of_text(_name(self.time), frame[self.time])
         counter = frame.get(self.counter, self.first)
         sequence = None if counter is None else sequence_number(self.counter, counter)
         parts, refused = [], []
@@ -48,7 +50,7 @@ class ChirpStackCodec:
                 parts.append((channel, Reading(time, self._as_number(name, value), sequence)))
             except PayloadError as error:
                 refused.append(error)
-        factor = _spreading_factor(self.spreading, frame.get(self.spreading))
+        factor = _spreading_factor(_name(self.spreading), frame.get(self.spreading))
         number = None if sequence is None else Reading(time, nan, sequence)
         return several(parts, refused, factor, number)
 
@@ -68,6 +70,17 @@ class TheThingsCodec(ChirpStackCodec):
     time, counter, measured = "received_at", "uplink_message.f_cnt", "uplink_message.decoded_payload"
     spreading = "uplink_message.settings.data_rate.lora.spreading_factor"
     first = 0
+
+
+def _name(path: str) -> str:
+    """Return the path of the newest version."""
+    return path.rpartition("|")[2]
+
+
+def _packed_object(document: dict[str, Any]) -> Any:
+    """Return the object that is packed in text; None if there is none."""
+    packed = document.get("objectJSON")
+    return load_json(packed.encode()) if isinstance(packed, str) and packed else None
 
 
 def _spreading_factor(name: str, value: object) -> int | None:
