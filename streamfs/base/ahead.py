@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 from streamfs.base.processors import n_processors
@@ -16,13 +16,24 @@ def map_ahead(function: Callable[[Part], Result], parts: Iterable[Part]) -> Iter
     """Yield what a function makes of parts, in order; threads begin with the next ones before they are asked for.
 
     It is for functions that let other threads run, as those of polars do. Parts are taken in the caller's thread,
-    some ahead; what fails is raised in its place.
+    some ahead; what fails is raised in its place. A part that is the only one needs no thread.
 
     Examples
     --------
     >>> list(map_ahead(abs, [-1, 2, -3]))
     [1, 2, 3]
     """
+    rest = iter(parts)
+    first = [*islice(rest, 1)]
+    try:
+        first += islice(rest, 1)
+    except Exception:
+        yield from map(function, first)
+        raise
+    yield from (map if len(first) < 2 else _by_threads)(function, chain(first, rest))
+
+
+def _by_threads(function: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
     n_ahead, rest = n_processors(), iter(parts)
     begun: deque[Future[Result]] = deque()
 

@@ -1,7 +1,7 @@
 """Work that is done ahead."""
 
 from itertools import islice
-from threading import Event
+from threading import Event, current_thread
 
 import pytest
 
@@ -21,6 +21,18 @@ def test_parts_are_begun_before_they_are_asked_for_but_few():
     assert begun.wait(10.0) or len(taken) == 1
     assert len(taken) < 100
     results.close()
+
+
+def test_a_part_alone_needs_no_thread():
+    assert list(map_ahead(lambda _: current_thread(), [1])) == [current_thread()]
+    assert current_thread() not in list(map_ahead(lambda _: current_thread(), [1, 2]))
+
+
+def test_what_fails_after_the_first_is_raised_after_it():
+    results = map_ahead(lambda part: 6 // part, (3 // part for part in (1, 0)))
+    assert next(results) == 2
+    with pytest.raises(ZeroDivisionError):
+        next(results)
 
 
 @pytest.mark.parametrize("fails", ["function", "parts"])

@@ -91,7 +91,8 @@ class Table(NamedTuple):
         n_before = 0
         try:
             for part in self.parts():
-                rows = part.filter(~pl.all_horizontal(pl.all().is_null()))
+                has_blank = all(column.null_count() for column in part.get_columns())
+                rows = part.filter(~pl.all_horizontal(pl.all().is_null())) if has_blank else part
                 if len(rows):
                     yield n_before, rows
                 n_before += len(rows)
@@ -191,6 +192,9 @@ def texts_of(cells: pl.Series, source: object) -> pl.Series:
 def numbers_of(cells: pl.Series, source: object, n_before: int = 0, decimal: str = ".") -> Array:
     """Return a column as floats; empty cells are NaN. `n_before` rows of the table are before these."""
     if cells.dtype == pl.String:
+        plain = cells.cast(pl.Float64, strict=False)
+        if plain.null_count() == 0:  # as almost always
+            return plain.to_numpy()
         cells = cells.str.strip_chars().replace("", None)
     elif not (cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Null)):
         raise LayoutError(f"{cells.name} of {source} is of type {cells.dtype}, expected numbers")
