@@ -10,6 +10,7 @@ import orjson
 
 from streamfs.errors import PayloadError
 from streamfs.gateway.core.routes import addressed
+from streamfs.gateway.messages.codecs import Reading, Reported, Several
 from streamfs.gateway.messages.codecs.checks import clock, shown, unit_of
 from streamfs.gateway.messages.codecs.paths import scalars
 from streamfs.gateway.messages.message import Message
@@ -48,12 +49,13 @@ _MISSING = ("unavailable", "unknown", "nan", "null")
 
 
 class GuessedSource(NamedTuple):
-    """A source that reads topics, the devices in these, and the quantities."""
+    """A source that reads topics, the devices in these, the quantities, and arrivals less stamps by device."""
 
     source: InputSource
     nodes: Sequence[str]
     topics: Sequence[str]
     quantities: Sequence[str]
+    offsets: Mapping[str, list[float]]  # seconds
 
 
 class _Form(NamedTuple):
@@ -346,14 +348,24 @@ def _tried(source: InputSource, messages: Sequence[Message], mixed: Mapping[str,
         return None
     nodes: dict[str, None] = {}
     topics: dict[str, None] = {}
+    offsets: dict[str, list[float]] = defaultdict(list)
     for message in messages:
         is_mixed = message.topic in mixed and source.node is None
         routed = None if is_mixed else route.find(addressed([route], message.topic, message.payload))
+        if routed is None:
+            continue
         try:
-            if routed is not None:
-                routed.codec.decode(message.payload, message.arrival, message.content_type)
-                nodes[routed.called], topics[message.topic] = None, None
+            decoded = routed.codec.decode(message.payload, message.arrival, message.content_type)
         except PayloadError:
             continue
+        nodes[routed.called], topics[message.topic] = None, None
+        offsets[routed.called] += offsets_of(decoded, message)
     quantities = [source.channel] if source.channel else [*source.fields.values()]
-    return GuessedSource(source, [*nodes], [*topics], quantities) if nodes else None
+    return GuessedSource(source, [*nodes], [*topics], quantities, offsets) if nodes else None
+
+
+def offsets_of(decoded: Reported | Several, message: Message) -> list[float]:
+    """Return the arrival of a message less the newest of its stamps, in seconds; nothing without stamps."""
+    parts = [part for _, part in decoded.parts] if isinstance(decoded, Several) else [decoded]
+    stamps = [part.time for part in parts if isinstance(part, Reading) and part.time is not None]
+    return [] if message.retained or not stamps else [message.arrival - max(stamps)]

@@ -1,7 +1,7 @@
 """Proposals: which sources would read what was heard on a broker."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -13,12 +13,12 @@ from streamfs.errors import PayloadError, SettingsError
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.intake import BATTERY
 from streamfs.gateway.core.routes import Route, Routed, addressed
-from streamfs.gateway.messages.codecs import Reading, Several
+from streamfs.gateway.messages.codecs import Several
 from streamfs.gateway.messages.codecs.paths import load_json
 from streamfs.gateway.messages.message import Message
 from streamfs.gateway.messages.topics import Template
 from streamfs.gateway.settings.device_sources import sources_of
-from streamfs.gateway.settings.guessed_sources import GuessedSource, guessed_sources
+from streamfs.gateway.settings.guessed_sources import GuessedSource, guessed_sources, offsets_of
 from streamfs.gateway.settings.profiles import load_profile, profile_files
 from streamfs.gateway.settings.quantity_words import is_like
 from streamfs.gateway.settings.unread import root_of, unread
@@ -164,11 +164,10 @@ def _take(
     devices.unread[routed.called] |= dict.fromkeys(rest)
     if root_of(route) is not None:
         devices.paths = devices.paths or _paths(profile)
-    for quantity, part in parts:
+    for quantity, _ in parts:
         devices.quantities.setdefault(quantity, split_channel(quantity)[0])
         devices.names[routed.called].add(quantity)
-        if isinstance(part, Reading) and part.time is not None and not message.retained:
-            devices.offsets[routed.called].append(message.arrival - part.time)
+    devices.offsets[routed.called] += offsets_of(decoded, message)
     return True
 
 
@@ -208,12 +207,16 @@ def _section(name: str, devices: HeardDevices, wanted: Sequence[str]) -> str:
     others = sorted(set(devices.quantities.values()) - set(wanted) - used - {BATTERY})
     if others:
         lines.append(f"# which also send {', '.join(others)}, which the model does not read")
-    lines += [
+    return "\n".join([*lines, *_clocks(devices.offsets)]) + "\n"
+
+
+def _clocks(offsets: Mapping[str, Sequence[float]]) -> list[str]:
+    """Return remarks on clocks that are off, given arrivals less stamps by device."""
+    return [
         f"# {node}: stamps are {abs(offset):.0f} s {'behind' if offset > 0 else 'ahead'}{_zone(offset)}"
-        for node, offset in ((node, median(found)) for node, found in sorted(devices.offsets.items()))
+        for node, offset in ((node, median(found)) for node, found in sorted(offsets.items()) if found)
         if abs(offset) > _OFF
     ]
-    return "\n".join(lines) + "\n"
 
 
 def _counted(n: int, what: str) -> str:
@@ -287,6 +290,7 @@ def _guessed(found: GuessedSource) -> str:
         *([f"values = {{ {values} }}"] if values else []),
         *([f"time = {_key(source.time)}", f"time_unit = {_key(source.time_unit)}"] if source.time else []),
         f"# {_counted(len(found.nodes), 'device')}: {_listed(found.nodes)}",
+        *_clocks(found.offsets),
     ]
     return "\n".join(lines) + "\n"
 

@@ -522,6 +522,11 @@ def test_several_devices_within_one_payload_are_not_taken_for_one():
     assert "source" not in tomllib.loads(proposed(("v1/gateway/up", f'{{"A":{inner},"B":{inner}}}')))
 
 
+def test_a_proposal_says_whose_clocks_are_off_where_it_guesses_too():
+    events = [f'{{"model":"A","id":{number},"temperature":3,"time":"2026-11-22 17:30:00"}}' for number in (1, 5)]
+    assert "# A-5: stamps are 3600 s ahead: set time_zone, of the source or" in proposed(*each_of(1, *events))
+
+
 def test_a_proposal_says_what_of_a_message_is_doubtful():
     text = proposed(*each_of(1, '{"temperature_F":70,"time":"28.11.2026 03:30"}'))
     assert "# temperature_F may be in degrees Fahrenheit: if the model knows Celsius, add units = {" in text
