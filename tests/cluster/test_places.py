@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamfs.cluster.places import EVERYWHERE, RecordPlaces, StreamPlaces, keys_of
-from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.records import MESSAGE, Record, clock_record, start_record
 
 PAIRS = Bindings.pairs(("a.x", "b.x"), {"p": {"a": "n0", "b": "n1"}, "q": {"a": "n2", "b": "n1"}})
@@ -79,3 +79,13 @@ def test_without_bindings_each_node_is_a_zone():
         assert (
             places.of(said(f"sensors/{node}/x")) == places.of(said(f"streamfs/label/{node}")) == streams.of(node)
         )
+
+
+def test_a_record_goes_where_the_node_that_its_payload_names_belongs():
+    route = Route.of("hub/up", "json", node="{id}", fields={"x": "x"})
+    places, streams = RecordPlaces(Bindings.single(("x",), routes=(route,)), 3, "streamfs"), StreamPlaces(3)
+    for node in ("n1", "n2", "n3", "n4"):
+        record = places.addressed(Record(MESSAGE, 0.0, "hub/up", f'{{"id":"{node}","x":1}}'.encode()))
+        assert (record.topic, places.of(record)) == (f"hub/up#{node}", streams.of(node))
+    clock = clock_record(5.0)
+    assert places.addressed(clock) is clock
