@@ -100,7 +100,15 @@ DEFAULT_WINDOW = 16
 _WORD = r'[^(),;@"\s]+'
 _CHANNEL = rf'(?:"(?:[^"]|"")*"|{_WORD})(?:@{_WORD}){{0,2}}'
 _NAME = re.compile(rf"\s*(\w+)\s*\(\s*({_CHANNEL}(?:\s*,\s*{_CHANNEL})*)?\s*(?:;\s*([^()]*?)\s*)?\)\s*")
+_UNQUOTED = re.compile(r"\s*(\w+)\s*\(\s*([^,;\"]+?)\s*(;[^()]*)?\)\s*")
 _ASSIGNMENT = re.compile(r"\s*(\w+)\s*=\s*([^=,\s]+)\s*")
+
+
+def _quoted(name: str) -> str:
+    """Return advice to quote the column of a name that is not a feature's; empty if that would not help."""
+    parts = _UNQUOTED.fullmatch(name)
+    quoted = "" if parts is None else f'{parts[1]}("{parts[2]}"{parts[3] or ""})'
+    return f"; columns with spaces or parentheses are quoted: {quoted}" if _NAME.fullmatch(quoted) else ""
 
 
 def get(name: str, kinds: Sequence[Kind] = KINDS) -> Feature:
@@ -132,7 +140,8 @@ def get(name: str, kinds: Sequence[Kind] = KINDS) -> Feature:
     """
     match = _NAME.fullmatch(name)
     if match is None:
-        raise ValueError(f"{name!r} is not a feature, expected the form kind(column, ...; parameter=value, ...)")
+        expected = f"expected the form kind(column, ...; parameter=value, ...){_quoted(name)}"
+        raise ValueError(f"{name!r} is not a feature, {expected}")
     word, columns_text, params_text = match.groups()
     params: dict[str, float] = {}
     for text in params_text.split(",") if params_text else ():

@@ -221,6 +221,20 @@ def test_a_text_that_is_not_a_name_is_quoted(text: str) -> None:
     assert repr(text) in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("mean(flow (l/s))", 'mean("flow (l/s)")'),
+        ("mean(pressure [bar]; window=8)", 'mean("pressure [bar]"; window=8)'),
+    ],
+)
+def test_a_column_that_needs_quotes_is_shown_with_them(text: str, quoted: str) -> None:
+    with pytest.raises(ValueError, match="are quoted: ") as error:
+        fx.get(text)
+    assert str(error.value).endswith(quoted)
+    assert fx.get(quoted).columns
+
+
 def test_a_parameter_without_default_must_be_given() -> None:
     with pytest.raises(ValueError, match="mean needs a value of window"):
         Feature(moments.WINDOWED_MEAN, ("a",))
