@@ -365,11 +365,7 @@ class Gateway:
                 self._take([anew_record(self._core.conduct.anew_topic, self._clock.now())], 0)
 
     def _receive(self, received: list[Message]) -> None:
-        has_state = self._core.conduct.has_state
-        addressed = self._core.roster.routes.addressed
-        messages = self._foreign.drop(
-            [each._replace(topic=addressed(each.topic, each.payload)) for each in received]
-        )
+        has_state, messages = self._core.conduct.has_state, self._foreign.drop(self._addressed(received))
         records = [
             Record(RETAINED if retained else MESSAGE, arrival, topic, payload, content_type)
             for topic, payload, retained, arrival, content_type in messages
@@ -381,6 +377,17 @@ class Gateway:
                     self._counters["retained"] += message.retained and not has_state(message.topic)
         records = self._redeliveries.drop(records, self._transport.counters["connections"])
         self._take(records, len(received))
+
+    def _addressed(self, messages: list[Message]) -> list[Message]:
+        """Return messages, with the nodes that payloads name in their topics."""
+        bindings = self._core.roster.routes
+        if not bindings.has_senders:
+            return messages
+        topics = [bindings.addressed(message.topic, message.payload) for message in messages]
+        return [
+            message if message.topic == topic else message._replace(topic=topic)
+            for message, topic in zip(messages, topics, strict=True)
+        ]
 
     def _take(self, records: list[Record], n_messages: int) -> None:
         effects = self._core.take(records)

@@ -9,8 +9,9 @@ from feature_extractors.report import split_channel, split_column, split_opening
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.feeds import Feed, feeds_of
 from streamfs.gateway.core.pairs import MAX_PAIRS, group_pairs
-from streamfs.gateway.core.routes import STANDARD, Route, Routed, addressed, level_of
+from streamfs.gateway.core.routes import STANDARD, Route, Routed, level_of, senders_of, with_sender
 from streamfs.gateway.core.shards import Share, zone_by_node
+from streamfs.gateway.messages.senders import Sender
 from streamfs.gateway.messages.topics import check_name
 
 __all__ = ["STANDARD", "Bindings", "NodeChannel", "Route", "quantity_sent"]
@@ -20,6 +21,9 @@ PAIR = ("a", "b")
 
 NONE = -1
 """The number of no route."""
+
+MAX_TOPICS = 32_768
+"""Topics of which it is remembered whether payloads name the node."""
 
 _ALONE = ""  # the role of a stream's only node
 _NOT_IN_ROLES = '.@"'
@@ -250,7 +254,12 @@ class Bindings:
 
     def addressed(self, topic: str, payload: bytes) -> str:
         """Return a topic, with the node that the payload names if a source says where: see `routes.addressed`."""
-        return addressed(self.routes, topic, payload) if self._has_senders else topic
+        senders = self._senders.get(topic)
+        if senders is None:
+            if len(self._senders) >= MAX_TOPICS:
+                self._senders.clear()
+            senders = self._senders[topic] = senders_of(self.routes, topic)
+        return with_sender(senders, topic, payload)
 
     def ignores(self, topic: str) -> bool:
         """Return whether a topic is known to have no readings."""
@@ -273,7 +282,12 @@ class Bindings:
         return any(is_new or NodeChannel(node, feed.channel) in self._wanted for feed in fed)
 
     @cached_property
-    def _has_senders(self) -> bool:
+    def _senders(self) -> dict[str, tuple[Sender, ...]]:
+        return {}
+
+    @cached_property
+    def has_senders(self) -> bool:
+        """Whether payloads of some source name the node."""
         return any(route.sender is not None for route in self.routes)
 
     @cached_property

@@ -160,15 +160,26 @@ def addressed(routes: Iterable[Route], topic: str, payload: bytes) -> str:
     >>> addressed(routes, "rtl_433/attic/events", b'{"id": 11, "temperature_C": 4.5}')
     'rtl_433/attic/events#11'
     """
+    return with_sender(senders_of(routes, topic), topic, payload)
+
+
+def senders_of(routes: Iterable[Route], topic: str) -> tuple[Sender, ...]:
+    """Return who may say which node a message on a topic is from, in order; empty if the topic does."""
+    found: list[Sender] = []
     for route in routes:
         if route.ignores(topic):
             continue
-        if route.sender is None:
-            if route.find(topic) is not None:
-                return topic
-        elif route.template.match(topic) is not None and (sender := route.sender.of(payload)):
-            return f"{topic}{MARK}{sender}"
-    return topic
+        if route.sender is not None and route.template.match(topic) is not None:
+            found.append(route.sender)
+        elif route.find(topic) is not None:
+            break
+    return tuple(found)
+
+
+def with_sender(senders: Iterable[Sender], topic: str, payload: bytes) -> str:
+    """Return a topic, with the node behind a `MARK` if a payload names it."""
+    node = next((node for sender in senders if (node := sender.of(payload))), "")
+    return f"{topic}{MARK}{node}" if node else topic
 
 
 def unnamed(routes: Iterable[Route], topic: str) -> str:
