@@ -512,12 +512,13 @@ class StreamSet:
 
     @classmethod
     def from_xarray(cls, array: Any, label: str = "label") -> Self:
-        """Make streams of an array of xarray with the dimensions ``stream``, ``time`` (seconds) and ``column``.
+        """Make streams of an array of xarray with the dimensions ``stream``, ``time`` and ``column``.
 
         Parameters
         ----------
-        array : xarray.DataArray
-            With labels as a coordinate of ``stream``; a stream ends at its last tick with a value.
+        array : xarray.DataArray or xarray.Dataset
+            With labels as a coordinate of ``stream``; a stream ends at its last tick with a value. Times are
+            seconds, dates or durations. The variables of a Dataset are the columns.
         label : str
             Name of that coordinate.
 
@@ -525,6 +526,8 @@ class StreamSet:
         ------
         DataError
             If a dimension or the labels are missing, or times are not evenly spread.
+        TypeError
+            If it is something else.
         """
         return cls(*read_xarray(array, label))
 

@@ -52,6 +52,20 @@ def test_a_missing_label_of_pandas_is_no_class(missing):
         StreamSet(np.zeros((2, 3, 1)), labels, ["x"])
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "ns"])
+def test_times_of_xarray_may_be_dates_or_durations(unit):
+    array = ragged().to_xarray()
+    passed = (np.arange(array.sizes["time"]) * ragged().period * 1e3).astype("m8[ms]").astype(f"m8[{unit}]")
+    for times in (passed, np.datetime64("2026-11-28") + passed):
+        same(StreamSet.from_xarray(array.assign_coords(time=times)), ragged())
+
+
+def test_variables_of_a_dataset_are_columns():
+    same(StreamSet.from_xarray(ragged().to_xarray().to_dataset("column")), ragged())
+    with pytest.raises(TypeError, match="array is of type ndarray, expected a DataArray or Dataset of xarray"):
+        StreamSet.from_xarray(np.zeros((1, 1, 1)))
+
+
 def test_streams_are_an_array_of_xarray():
     array = ragged().to_xarray()
     assert array.sel(stream="u", time=10.0, column="y").item() == 21.0
