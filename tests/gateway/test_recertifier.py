@@ -14,6 +14,12 @@ PROMISED = promised()
 WAIT = 300.0  # seconds, for a machine under load
 
 
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """Let the process not give way to other tests, which would take minutes."""
+    monkeypatch.setattr("streamfs.gateway.recertifier._NICE", 0)
+
+
 def recorder_of(n, tells=1.0, number=1):
     """A recorder with a batch of episodes, whose classes the model tells apart, or not."""
     recorder, rng = EpisodeRecorder(PROMISED, n), np.random.default_rng(number)
