@@ -24,6 +24,7 @@ from promise_redrawn import DIVISIONS, N_STREAMS, OFTEN, RECORDED, SEED, Row, fr
 from promise_settings import SETTINGS
 
 from streamfs.costs.radio_profiles import profile
+from streamfs.training.promises.full_reading import fitted_to_all
 from streamfs.training.promises.held_out import Curves
 from streamfs.training.promises.openings import fitted_later
 from streamfs.training.promises.subset_score import Subset
@@ -60,7 +61,8 @@ def today(name: str, division: int, radio: str) -> list[Row]:
     for promise in promises:
         scorer = trainer.scorer(promise, curves=curves)
         trainer.search(scorer)
-        maker, model = fitted_later(trainer, scorer, trainer.fit_best(scorer))
+        later = fitted_later(trainer, scorer, trainer.fit_best(scorer))
+        maker, model = fitted_to_all(*later, promise)
         tried = frozen(maker, maker.tuned(model, promise), unseen, promise)
         told = {"case": name, "division": division, "promised": promise.accuracy, "is_dear": is_dear}
         rows.append({**told, **redrawn(tried, promise, len(problem.split.test))})

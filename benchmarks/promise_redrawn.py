@@ -44,6 +44,7 @@ from streamfs.training.held_out import Followed
 from streamfs.training.promises import Promise
 from streamfs.training.promises.certificate import certify, walk
 from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.full_reading import fitted_to_all
 from streamfs.training.promises.giving_up import cheapest_patience
 from streamfs.training.promises.held_out import Curves, curve_of
 from streamfs.training.promises.openings import fitted_later
@@ -99,16 +100,14 @@ def rows_of(problem: PromiseProblem, unseen: StreamSet, promises: Sequence[Promi
         scorer = trainer.scorer(promise, curves=curves)
         trainer.search(scorer)
         at_once = trainer.fit_best(scorer)
-        opening, later = fitted_later(trainer, scorer, at_once)
-        columns = trainer.fit(problem.candidates.plain[-1], promise)
+        opening, later = fitted_to_all(*fitted_later(trainer, scorer, at_once), promise)
         models = {
-            OURS: opening.tuned(later, promise),
-            FLAT: given_up(later, promise, n_test),
-            AT_ONCE: trainer.tuned(at_once, promise),
-            COLUMNS: trainer.tuned(columns, promise),
+            OURS: tuned(opening, later, promise),
+            FLAT: (opening, given_up(later, promise, n_test)),
+            AT_ONCE: tuned(*fitted_to_all(trainer, at_once, promise), promise),
+            COLUMNS: tuned(trainer, trainer.fit(problem.candidates.plain[-1], promise), promise),
         }
-        for way, model in models.items():
-            maker = opening if way in {OURS, FLAT} else trainer
+        for way, (maker, model) in models.items():
             chance = evaluate_subset(model.held_out, promise, n_test).chance
             yield {
                 "promised": promise.accuracy,
@@ -122,6 +121,11 @@ def rows_of(problem: PromiseProblem, unseen: StreamSet, promises: Sequence[Promi
         prefix = Frozen(followed, walk(curve, promise, n_test).thresholds)
         told = {"promised": promise.accuracy, "way": PREFIX, "chance": scores[best].chance}
         yield {**told, **redrawn(prefix, promise, n_test)}
+
+
+def tuned(trainer: PromiseTrainer, model: FittedModel, promise: Promise) -> tuple[PromiseTrainer, FittedModel]:
+    """Return a trainer, and its model as it gives streams up."""
+    return trainer, trainer.tuned(model, promise)
 
 
 def frozen(trainer: PromiseTrainer, model: FittedModel, unseen: StreamSet, promise: Promise) -> Frozen:

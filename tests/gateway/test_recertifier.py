@@ -16,7 +16,7 @@ WAIT = 300.0  # seconds, for a machine under load
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
-    """Let the process not give way to other tests, which would take minutes."""
+    """Let other tests not be served before the process, which would then take minutes."""
     monkeypatch.setattr("streamfs.gateway.recertifier._NICE", 0)
 
 

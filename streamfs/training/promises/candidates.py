@@ -18,13 +18,15 @@ class Candidates(NamedTuple):
     """Features to search, as indices of `features`.
 
     `free` features read no column and are in every subset; `proposed` ones are searched, and the others are their
-    variants over other channels. The search runs over each of the `groupings` in turn.
+    variants over other channels. The search runs over each of the `groupings` in turn. `offered` are all features
+    that read a column, proposed or not, and their variants.
     """
 
     features: tuple[Feature, ...]
     free: tuple[int, ...]
     proposed: tuple[int, ...]
     groupings: tuple[ChannelGroups, ...]
+    offered: tuple[Feature, ...]
 
     @property
     def plain(self) -> tuple[tuple[int, ...], ...]:
@@ -65,4 +67,4 @@ class Candidates(NamedTuple):
         groupings = [ChannelGroups.by_channels(features, searched)] if shared else []
         if not shared or len(searched) <= FEW:
             groupings.append(ChannelGroups.single(searched, alike))
-        return cls(features, tuple(range(len(free))), searched, tuple(groupings))
+        return cls(features, tuple(range(len(free))), searched, tuple(groupings), paid)

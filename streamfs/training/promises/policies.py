@@ -1,6 +1,6 @@
 """The same features over cheaper channels: sent less often, on change only, or as a flag."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from feature_extractors.base import Feature
 from feature_extractors.report import Policy, channel_name, quantity_of, split_channel, split_opening
@@ -83,6 +83,14 @@ def opening_at(feature: Feature, ticks: Mapping[str, int]) -> Feature:
     columns = (split_channel(channel) for channel in feature.columns)
     opening = tuple(channel_name(column, policy, ticks[quantity_of(column)]) for column, policy in columns)
     return Feature(feature.kind, opening, feature.params)
+
+
+def reading(channels: Iterable[str], features: Iterable[Feature]) -> tuple[Feature, ...]:
+    """Return the features that read some channels alone, over these as they open."""
+    opened = {split_opening(channel)[0]: channel for channel in channels}
+    readable = (feature for feature in features if feature.columns and opened.keys() >= set(feature.columns))
+    columns = ((feature, tuple(opened[channel] for channel in feature.columns)) for feature in readable)
+    return tuple(Feature(feature.kind, over, feature.params) for feature, over in columns)
 
 
 def opens_at_once(feature: Feature) -> bool:

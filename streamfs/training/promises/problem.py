@@ -40,6 +40,7 @@ from streamfs.training.promises.candidates import Candidates, Propose
 from streamfs.training.promises.certificate import Certificate
 from streamfs.training.promises.channel_groups import FEW
 from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.full_reading import fitted_to_all
 from streamfs.training.promises.groups import worst_group
 from streamfs.training.promises.held_out import HeldOut
 from streamfs.training.promises.openings import fitted_later
@@ -176,6 +177,9 @@ class PromiseProblem:
         if self.pricing.sends is None and not settings.as_offered and settings.strategy == "floating":
             with step(progress, "searching when channels open"):
                 trainer, best = fitted_later(trainer, scorer, best)
+        if self.pricing.shares_channels and not settings.as_offered and FOREST in self.learners:
+            with step(progress, "reading all that the channels tell"):
+                trainer, best = fitted_to_all(trainer, best, self.promise)
         return Found(self, trainer, scorer, trainer.tuned(best, self.promise))
 
     def certified(self, found: "Found", about: dict[str, Any]) -> Procedure:

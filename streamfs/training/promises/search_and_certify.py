@@ -173,8 +173,8 @@ class PromiseTrainer:
         every, train, pricing = (*free, *features), self.split.train, self.pricing
         table = tabulate(train, every, pricing.max_silence)
         scouted = replace(self.scouted, table=table, spending=pricing.spending_of(train, table))
-        n_free = len(free)
-        candidates = Candidates(every, tuple(range(n_free)), tuple(range(n_free, len(every))), ())
+        n_free, offered = len(free), self.candidates.offered
+        candidates = Candidates(every, tuple(range(n_free)), tuple(range(n_free, len(every))), (), offered)
         return replace(self, candidates=candidates, scouted=scouted)
 
     def fit(self, subset: Subset, promise: Promise, start: int = 1) -> FittedModel:

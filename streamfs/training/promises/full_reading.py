@@ -1,0 +1,44 @@
+"""All that can be read of the channels that were found: it costs no more messages."""
+
+from dataclasses import replace
+
+from feature_extractors.base import channels_of
+from streamfs.training.learners import FOREST
+from streamfs.training.promises.finalists import DOUBT_OF_FOUND, DOUBT_OF_PLAIN
+from streamfs.training.promises.policies import reading
+from streamfs.training.promises.promise import Promise
+from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
+from streamfs.training.promises.subset_score import evaluate_subset
+
+MOST_VALUES = 20_000_000
+"""Most values of features at the ticks of training streams that are computed; further features are left out."""
+
+GAIN = 0.1
+"""How much better the score must be, for a model that computes more: a tenth of the cost, or so."""
+
+
+def fitted_to_all(
+    trainer: PromiseTrainer, model: FittedModel, promise: Promise
+) -> tuple[PromiseTrainer, FittedModel]:
+    """Return a model, or a forest on all features that its channels allow, if that is expected to be better.
+
+    A search among many features proposes few of them, and takes those that are lucky on the held-out streams.
+    Where many streams share a few channels all else that reads them is free, and a forest sees more in it. Nothing
+    was chosen among these features, so that their shares are not doubted as those of the features found.
+    """
+    features = reading(channels_of(model.features), trainer.candidates.offered)
+    train = trainer.split.train
+    features = features[: MOST_VALUES // (len(train) * train.n_ticks)]
+    if len(features) <= len(model.features):
+        return trainer, model
+    full = trainer.with_features(features)
+    full = replace(
+        full, learners={name: trainer.learners[name] for name in dict.fromkeys((FOREST, model.learner))}
+    )
+    other = full.fit(full.candidates.proposed, promise, model.start)
+    n_test, most = len(trainer.split.test), trainer.max_cost
+    found, all_read = (
+        evaluate_subset(each.held_out, promise, n_test, max_cost=most, doubt=doubt).score
+        for each, doubt in ((model, DOUBT_OF_FOUND), (other, DOUBT_OF_PLAIN))
+    )
+    return (full, other) if all_read > found + GAIN else (trainer, model)
