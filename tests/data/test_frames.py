@@ -85,6 +85,15 @@ def test_an_index_without_a_name_is_read_where_it_is_named():
     assert StreamSet.from_frame(frame, time="index").period == 30.0
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("kind", ["datetime64[{}, UTC]", "datetime64[{}]", "timedelta64[{}]"])
+def test_times_of_pandas_may_be_in_any_unit(kind, unit):
+    frame = as_pandas(FRAME)
+    naive = frame["time"].dt.tz_localize(None)
+    times = {"d": naive if "UTC" not in kind else frame["time"], "t": naive - naive[0]}[kind[0]]
+    assert StreamSet.from_frame(frame.assign(time=times.astype(kind.format(unit)))).period == 30.0
+
+
 def test_columns_of_pandas_may_be_numbers():
     frame = as_pandas(FRAME).rename(columns={"x": 0, "n": 1})
     assert StreamSet.from_frame(frame, columns=[1, 0]).columns == ("1", "0")

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from streamfs.data.recordings import tables
@@ -69,9 +70,16 @@ def _column(name: str, column: Any) -> pl.Series:
     """Return a column of pandas; what is not held as an array of numpy is copied."""
     kind = column.dtype
     if isinstance(kind, np.dtype) and kind.kind in "biufmM":
-        return pl.Series(name, column.to_numpy())
+        return _series(name, column.to_numpy())
     if getattr(kind, "tz", None) is not None:
         utc = column.dt.tz_convert("UTC").dt.tz_localize(None)
-        return pl.Series(name, utc.to_numpy()).dt.replace_time_zone("UTC")
+        return _series(name, utc.to_numpy()).dt.replace_time_zone("UTC")
     cells = column.astype(object).to_numpy(dtype=object, na_value=None)
     return pl.Series(name, cells.tolist(), strict=False)
+
+
+def _series(name: str, values: npt.NDArray[Any]) -> pl.Series:
+    """Return an array as a column; of whole seconds, which polars does not know, as milliseconds."""
+    kind = values.dtype.kind
+    in_seconds = kind in "mM" and np.datetime_data(values.dtype)[0] == "s"
+    return pl.Series(name, values.astype(f"{kind}8[ms]") if in_seconds else values)
