@@ -6,7 +6,7 @@ import numpy as np
 from early_sets import BUNDLED
 from figures import Figure, table
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.experiments.early.comparison import Comparison, hm
 from streamfs.experiments.early.methods import AT_OURS, OURS
 from streamfs.experiments.early.protocol import Row

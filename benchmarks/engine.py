@@ -29,6 +29,7 @@ from numba import njit
 
 import feature_extractors as fx
 from feature_extractors import Program
+from feature_extractors.arrays import Array
 from streamfs import Costs, Engine, Procedure
 from streamfs.classifiers.tree import Tree
 
@@ -39,8 +40,6 @@ FEATURES = (
 N_STREAMS, N_LEAVES, N_MANY = 1000, 31, 1_000_000
 NAMES = [f"stream-{i:07d}" for i in range(N_STREAMS)]
 FOR_EVER = 2**40
-
-Array = npt.NDArray[np.float64]
 
 
 def procedure(time_limit: int = FOR_EVER) -> Procedure:

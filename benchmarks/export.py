@@ -35,6 +35,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import feature_extractors as fx
+from feature_extractors.arrays import Array
 from streamfs import Costs, Procedure, StreamSet, evaluate
 from streamfs.base.optional import load_optional
 from streamfs.classifiers import Forest
@@ -47,7 +48,6 @@ from streamfs.translation.self_test import UNLABELLED
 if TYPE_CHECKING:
     from streamfs.translation.parts import Sources
 
-Array = npt.NDArray[np.float64]
 
 FEATURES = tuple(fx.get(f"{kind}(x)") for kind in ("mean", "variance", "slope", "min", "max"))
 CLASSES = ("a", "b", "c")

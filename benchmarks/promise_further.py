@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array
-from streamfs.data.streams import Integers, StreamSet
+from feature_extractors.arrays import Array, Integers
+from streamfs.data.streams import StreamSet
 
 N_STREAMS, N_TICKS, PERIOD = 400, 40, 10.0
 DEAR = 10.0

@@ -21,7 +21,7 @@ from joblib import Parallel, delayed
 from promise_settings import ALIKE, APART, CALIBRATED, FIVE, N_UNSEEN, NOISY, PLAIN, QUIET, Nodes, Setting
 from scipy.special import betaincinv
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.cli.console import say
 from streamfs.evaluation.evaluation import write_csv
 from streamfs.training.promises import Promise, PromiseError

@@ -17,7 +17,7 @@ from joblib import Parallel, delayed
 from scipy.stats import binom
 
 import feature_extractors as fx
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs import C45Classifier, Costs, Procedure, Promise, PromiseError, StreamSet, train_promised
 from streamfs.cli.console import say
 from streamfs.data.datasets import load

@@ -30,14 +30,14 @@ from promise_settings import ALIKE, APART, CALIBRATED, NINE, NOISY, PLAIN, QUIET
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import cross_val_predict
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.cli.console import say
 from streamfs.costs.pricing import Pricing
 from streamfs.costs.radio_profiles import profile
 from streamfs.costs.spending import messages_sent
 from streamfs.data.datasets import folder
 from streamfs.data.default_features import default_features
-from streamfs.data.streams import Integers, StreamSet
+from streamfs.data.streams import StreamSet
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.selection.by_name import SELECTORS
 from streamfs.training.held_out import Followed

@@ -34,7 +34,6 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from figures import N_TURNS, Figure, Parts, described, load_peer, main, processor, repeats, seconds, versus
 from numba import get_num_threads, njit, set_num_threads
 from numpy.testing import assert_allclose
@@ -52,8 +51,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from oracles.papers import stream_relief
 from oracles.relieff import relieff_weights
 
-Array = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from feature_extractors.arrays import Array, Integers
 
 N_FEATURES = 10
 N_CODES = 4  # values of a nominal feature

@@ -17,7 +17,7 @@ from typing import Any
 
 from figures import Figure, Parts, described, main, seconds
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.data.datasets import folder
 from streamfs.data.instances import Instances

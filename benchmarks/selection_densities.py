@@ -22,7 +22,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.neighbors import KernelDensity
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.classifiers.kernel_density import KernelDensityClassifier
 from streamfs.selection.criteria import EstimatorEvaluator
 from streamfs.selection.folds import make_folds

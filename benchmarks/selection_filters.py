@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from figures import Figure, Parts, described, main, processor, repeats, seconds, versus
 
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Integers
 from streamfs.selection import Finco, LasVegasFilter, inconsistency
 
 N_VALUES, N_CLASSES = 4, 3

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from figures import Figure, Parts, explained, main, measure, processor, repeats, seconds, table, versus
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.errors import DataError
 from streamfs.selection._benefit import Estimate, all_benefits
 from streamfs.selection._sampling import make_pools, open_pools

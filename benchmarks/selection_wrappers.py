@@ -22,7 +22,7 @@ import numpy as np
 from figures import Figure, Parts, described, load_peer, main, processor, versus
 from sklearn.neighbors import KNeighborsClassifier
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.data.datasets import folder
 from streamfs.data.instances import Instances

@@ -22,7 +22,7 @@ import numpy as np
 from figures import Figure, Parts, described, load_peer, main, processor, versus
 
 import feature_extractors as fx
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs import StreamSet, tabulate
 
 N_STREAMS, N_TICKS = 100, 200

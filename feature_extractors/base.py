@@ -6,11 +6,8 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from feature_extractors._compiled import compiled
-
-Array = npt.NDArray[np.float64]
 
 LARGEST = 1e100
 """Largest absolute value of a reading; a larger one counts as missing, so that no running square overflows."""

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 
-from feature_extractors.base import LARGEST, Array, Feature, Kind, sized
+from feature_extractors.arrays import Array, Integers
+from feature_extractors.base import LARGEST, Feature, Kind, sized
 from feature_extractors.catalogue import KINDS, get
-from feature_extractors.drive import Integers, Program, scan
+from feature_extractors.drive import Program, scan
 from feature_extractors.moments import LAST
 
 TOLERANCE = 1e-9

@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from feature_extractors._driver import ENTRY, MANY, run, run_side_by_side, scratch
 from feature_extractors._loop import address_of
-from feature_extractors.base import LARGEST, Array, Feature, channels_of
+from feature_extractors.arrays import Array, Integers
+from feature_extractors.base import LARGEST, Feature, channels_of
 from feature_extractors.python import PythonStep, call
-
-Integers = npt.NDArray[np.int64]
 
 
 class Program:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from feature_extractors.base import Array, Feature, Kind, Parameter
+from feature_extractors.arrays import Array
+from feature_extractors.base import Feature, Kind, Parameter
 from feature_extractors.catalogue import KINDS, canonical
 
 Function = Callable[[Array, Array], Any]

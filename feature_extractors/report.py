@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from feature_extractors.arrays import Array
 
 CROSSINGS = "crossings"
 """Begins the name of a column that counts the levels which a feature is above: ``crossings(mean(light))``."""

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import orjson
 
-from sensors_sim.nodes import Array, Node, Transmission
+from feature_extractors.arrays import Array
+from sensors_sim.nodes import Node, Transmission
 
 WAIT = -1
 """The answer of a model that goes on; other negative ones are ends without a label."""

@@ -7,12 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 
+from feature_extractors.arrays import Array
 from sensors_sim.sparkplug_wire import BOOLEAN, DOUBLE, WHOLE, WireMetric, understood, written
 
-Array = npt.NDArray[np.float64]
 Messages = list[tuple[str, bytes]]
 
 _WAKES = 120.0  # intervals after which a Shelly reports whatever its value is

@@ -7,9 +7,7 @@ from math import ceil, inf, isfinite
 from queue import Empty, SimpleQueue
 from threading import Event
 
-import numpy as np
-import numpy.typing as npt
-
+from feature_extractors.arrays import Array
 from feature_extractors.report import silent_ticks
 from sensors_sim._connection import Connection
 from sensors_sim._control import read_control
@@ -19,8 +17,6 @@ from sensors_sim.nodes import Battery, Node
 from streamfs.costs.energy import Profile
 from streamfs.costs.energy_meter import EnergyMeter
 from streamfs.costs.radio_profiles import profile as profile_named
-
-Array = npt.NDArray[np.float64]
 
 _NOT_IN_TOPICS = "/+#\0"
 

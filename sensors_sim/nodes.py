@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from feature_extractors.arrays import Array
 from feature_extractors.report import split_channel
 from sensors_sim.links import Link
 from streamfs.costs.energy_meter import EnergyMeter
-
-Array = npt.NDArray[np.float64]
 
 
 class Readings(NamedTuple):

@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.arrays import Array
 from sensors_sim.nodes import NodeModel
 from sensors_sim.sources import Autoregressive, EventBursts, Source, Sum
-
-Array = npt.NDArray[np.float64]
 
 _ROLES = ("a", "b")
 

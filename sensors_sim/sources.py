@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy.signal import lfilter
 
-Array = npt.NDArray[np.float64]
+from feature_extractors.arrays import Array
 
 
 class Source(Protocol):

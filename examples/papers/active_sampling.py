@@ -24,7 +24,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from options import new_folder
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs import Instances
 from streamfs.cli.console import print_json, print_table, progress
 from streamfs.data.streams import Integers

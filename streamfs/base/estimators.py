@@ -12,13 +12,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
+from feature_extractors.arrays import Flags
 from streamfs.base.categories import categories_of, coded
 from streamfs.base.parameters import Constraints, require_parameters
 
 if TYPE_CHECKING:
-    from feature_extractors.base import Array
-
-Flags = npt.NDArray[np.bool_]
+    from feature_extractors.arrays import Array
 
 
 class Estimator(BaseEstimator):

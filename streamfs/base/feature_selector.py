@@ -7,7 +7,8 @@ import numpy.typing as npt
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from streamfs.base.estimators import Estimator, Flags
+from feature_extractors.arrays import Flags
+from streamfs.base.estimators import Estimator
 
 
 class FeatureSelector(SelectorMixin, Estimator, ABC):

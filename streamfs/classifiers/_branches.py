@@ -4,20 +4,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from feature_extractors.arrays import Array, Integers
 from streamfs.base._compiled import kernel
 from streamfs.classifiers._columns import ENTRY, Entries
-from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers._split import TrainingTable
 
 
 class Branches(NamedTuple):
     """The branches of a node's rows; a row whose value is missing takes each, with the branch's share of it."""
 
-    of_row: Indices  # of each row of the table, (n,); -1 if its value is missing
+    of_row: Integers  # of each row of the table, (n,); -1 if its value is missing
     shares: Array  # of the known weight, (most_branches,)
-    lengths: Indices  # number of rows, (most_branches,)
-    starts: Indices  # the place of the first row, -1 if the rows go no further, (most_branches,)
-    nexts: Indices  # scratch, (most_branches,)
+    lengths: Integers  # number of rows, (most_branches,)
+    starts: Integers  # the place of the first row, -1 if the rows go no further, (most_branches,)
+    nexts: Integers  # scratch, (most_branches,)
     moved: Entries  # scratch, (n,)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.arrays import Array
 from streamfs.base._compiled import kernel
-from streamfs.classifiers._evaluate import Array
 
 NEAREST = 2.0**-53
 """Least distance of a probability from 0 and 1 for its logit."""

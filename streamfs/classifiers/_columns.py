@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.arrays import Array, Integers
 from streamfs.base._compiled import kernel
-from streamfs.classifiers._evaluate import Array, Indices
 
 Entries = npt.NDArray[np.void]
 
@@ -14,7 +14,7 @@ ENTRY = np.dtype([("row", np.int32), ("place", np.int32)])
 
 @kernel
 def fill_column(
-    column: Array, by_value: Indices, values: Array, entries: Entries, places: Indices, nexts: Indices
+    column: Array, by_value: Integers, values: Array, entries: Entries, places: Integers, nexts: Integers
 ) -> int:
     """Write a column's distinct values and its entries, given its rows by value; return the number of values.
 

@@ -6,10 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors._compiled import creating, inlined
+from feature_extractors.arrays import Array, Integers
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 Nodes = npt.NDArray[Any]
 Ways = npt.NDArray[Any]
 
@@ -80,7 +78,7 @@ def _descend(nodes: Nodes, node: int, X: Array, row: int) -> int:
 
 @creating
 def spread(
-    nodes: Nodes, shares: Array, X: Array, row: int, stack: Indices, weights: Array, result: Array, to: int
+    nodes: Nodes, shares: Array, X: Array, row: int, stack: Integers, weights: Array, result: Array, to: int
 ) -> None:
     """Write the class probabilities of row `row` to row `to` of the result.
 
@@ -128,7 +126,7 @@ def likeliest(
     shares: Array,
     X: Array,
     row: int,
-    stack: Indices,
+    stack: Integers,
     weights: Array,
     result: Array,
 ) -> tuple[int, float]:
@@ -149,7 +147,7 @@ def probabilities(nodes: Nodes, shares: Array, X: Array) -> Array:
 
 
 @creating
-def spread_rows(nodes: Nodes, shares: Array, X: Array, stack: Indices, weights: Array, result: Array) -> None:
+def spread_rows(nodes: Nodes, shares: Array, X: Array, stack: Integers, weights: Array, result: Array) -> None:
     """Write the class probabilities of each row."""
     for row in range(len(X)):
         spread(nodes, shares, X, row, stack, weights, result, row)

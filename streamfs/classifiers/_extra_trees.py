@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.arrays import Array, Integers
 from streamfs.base._compiled import kernel
-from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers._split import total_of
 from streamfs.classifiers._splitmix import Generator, uniform
 
@@ -39,8 +39,8 @@ class WeightedRows(NamedTuple):
     """Training rows, ordered by class, and the parameters of a tree."""
 
     columns: Array  # (n_features, n); NaN is missing
-    is_whole: Indices  # (n_features,), as `whole` gives it
-    labels: Indices  # (n,); numbers from 0, ascending
+    is_whole: Integers  # (n_features,), as `whole` gives it
+    labels: Integers  # (n,); numbers from 0, ascending
     weights: Array  # (n,); positive
     n_classes: int
     n_candidates: int  # features that a node tries
@@ -48,7 +48,7 @@ class WeightedRows(NamedTuple):
     clock: int  # the feature that is cut first, -1 if none is
 
 
-def whole(columns: Array) -> Indices:
+def whole(columns: Array) -> Integers:
     """Return 1 for each column of which nothing is missing, else 0."""
     return np.asarray(~np.isnan(columns).any(axis=1), dtype=np.int64)
 
@@ -58,15 +58,15 @@ class NodeScratch(NamedTuple):
 
     values: Array
     weights: Array
-    ends: Indices
-    moved: Indices
-    features: Indices
+    ends: Integers
+    moved: Integers
+    features: Integers
     sides: Array
     best_sides: Array
 
 
 @kernel
-def _draw_feature(generator: Generator, features: Indices, place: int) -> int:
+def _draw_feature(generator: Generator, features: Integers, place: int) -> int:
     """Swap one of the features from a place on to that place."""
     other = place + int(uniform(generator) * (len(features) - place))
     drawn = features[other]
@@ -76,7 +76,7 @@ def _draw_feature(generator: Generator, features: Indices, place: int) -> int:
 
 
 @kernel
-def _gather(column: Array, order: Indices, values: Array) -> tuple[float, float, int]:
+def _gather(column: Array, order: Integers, values: Array) -> tuple[float, float, int]:
     """Gather the rows' values; return the least and the largest known one, and the number of missing ones."""
     low, high, n_missing = np.inf, -np.inf, 0
     for i, row in enumerate(order):
@@ -89,7 +89,7 @@ def _gather(column: Array, order: Indices, values: Array) -> tuple[float, float,
 
 
 @kernel
-def _gather_whole(column: Array, order: Indices, values: Array) -> tuple[float, float, int]:
+def _gather_whole(column: Array, order: Integers, values: Array) -> tuple[float, float, int]:
     """Return the same as `_gather` for a column without missing values, reading two rows in each step."""
     low, high, other_low, other_high = np.inf, -np.inf, np.inf, -np.inf
     for i in range(0, len(order) - 1, 2):
@@ -146,7 +146,7 @@ def _keep_sides(scratch: NodeScratch) -> None:
 
 @kernel
 def _best_cut(
-    rows: WeightedRows, order: Indices, scratch: NodeScratch, generator: Generator
+    rows: WeightedRows, order: Integers, scratch: NodeScratch, generator: Generator
 ) -> tuple[int, float, bool]:
     """Try random cuts; return the best: feature, or -1, threshold, whether its second side has missing values."""
     feature, threshold, is_second, score = -1, 0.0, False, -np.inf
@@ -179,7 +179,7 @@ def _best_cut(
 
 @kernel
 def _clock_cut(
-    rows: WeightedRows, order: Indices, scratch: NodeScratch, generator: Generator
+    rows: WeightedRows, order: Integers, scratch: NodeScratch, generator: Generator
 ) -> tuple[int, float, bool]:
     """Cut the clock at random where it spans too much, and both sides are heavy enough; return the same."""
     low, high, n_missing = _gather(rows.columns[rows.clock], order, scratch.values)
@@ -195,7 +195,7 @@ def _clock_cut(
 
 
 @kernel
-def _divide(column: Array, order: Indices, threshold: float, is_second: bool, scratch: Indices) -> int:
+def _divide(column: Array, order: Integers, threshold: float, is_second: bool, scratch: Integers) -> int:
     """Order rows by their side of a cut, otherwise keep their order; return the number on the first side."""
     n_first, n_second = 0, 0
     for row in order:
@@ -220,7 +220,7 @@ def _may_be_cut(rows: WeightedRows, counts: Array) -> bool:
 
 
 @kernel
-def _gather_node(rows: WeightedRows, order: Indices, scratch: NodeScratch) -> None:
+def _gather_node(rows: WeightedRows, order: Integers, scratch: NodeScratch) -> None:
     """Gather the rows' weights and the end of each class."""
     for c in range(rows.n_classes):
         scratch.ends[c] = 0
@@ -242,7 +242,7 @@ def _add_children(nodes: Grown, node: int, first_child: int, middle: int) -> Non
 
 @kernel
 def fill_tree(
-    rows: WeightedRows, scratch: NodeScratch, order: Indices, generator: Generator, nodes: Grown, counts: Array
+    rows: WeightedRows, scratch: NodeScratch, order: Integers, generator: Generator, nodes: Grown, counts: Array
 ) -> int:
     """Grow a tree into zeros with room for a leaf of each row, and order the rows by leaves; return its size."""
     n_nodes, node = 1, 0

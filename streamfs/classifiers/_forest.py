@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.arrays import Array
 from streamfs.base._compiled import inlined, kernel
 from streamfs.classifiers._calibration import Given, calibrate_rows
-from streamfs.classifiers._evaluate import Array
 
 Ways = npt.NDArray[Any]
 Places = npt.NDArray[np.uint64]

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.arrays import Array, Integers
 from streamfs.base._compiled import kernel
 from streamfs.classifiers._branches import Branches, divide, new_branches, send, weigh
 from streamfs.classifiers._columns import Entries
-from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers._split import SMALL, SplitScratch, TrainingTable, best_split, new_scratch
 
 Grown = npt.NDArray[np.void]
@@ -47,7 +47,7 @@ class Growth(NamedTuple):
     orders: Entries  # (n_features + 1, most_rows), each by a feature's value, the last in the order of the table
     weights: Array  # (most_rows,)
     here: Array  # scratch: the weights by row, (n,)
-    sizes: Indices  # numbers of nodes and pending nodes; numbers of nodes and rows that there must be room for
+    sizes: Integers  # numbers of nodes and pending nodes; numbers of nodes and rows that there must be room for
 
 
 @kernel

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from streamfs.classifiers._evaluate import Array, Flags, Indices
+from feature_extractors.arrays import Array, Flags, Integers
 from streamfs.classifiers._grow import Grown
 from streamfs.classifiers.tree import Tree
 
@@ -52,7 +52,7 @@ def _thresholds(nodes: Grown, values: Sequence[Array], nominal: Flags) -> Array:
     return result
 
 
-def _codes(kept: Indices, parents: Grown, values: Sequence[Array], nominal: Flags) -> Array:
+def _codes(kept: Integers, parents: Grown, values: Sequence[Array], nominal: Flags) -> Array:
     """Return the value of its parent's nominal feature that leads to each node."""
     result = np.zeros(len(kept))
     for feature in np.flatnonzero(nominal).tolist():

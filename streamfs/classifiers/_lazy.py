@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from feature_extractors.arrays import Array, Flags, Integers
 from streamfs.base._compiled import kernel
-from streamfs.classifiers._evaluate import Array, Flags, Indices
 from streamfs.classifiers._neighbours import difference, insert
 
 
@@ -20,7 +20,7 @@ class Stored(NamedTuple):
 
 
 @kernel
-def distance(stored: Stored, row: Array, i: int, compared: Indices, limit: float) -> float:
+def distance(stored: Stored, row: Array, i: int, compared: Integers, limit: float) -> float:
     """Sum of the squared differences of a row and an instance, feature by feature; it stops at the limit."""
     total = 0.0
     for f in compared:
@@ -33,7 +33,7 @@ def distance(stored: Stored, row: Array, i: int, compared: Indices, limit: float
 
 
 @kernel
-def list_asked(asked: Flags, compared: Indices) -> int:
+def list_asked(asked: Flags, compared: Integers) -> int:
     """Write the indices of the set flags; return their number."""
     n = 0
     for f in range(len(asked)):
@@ -43,7 +43,7 @@ def list_asked(asked: Flags, compared: Indices) -> int:
 
 
 @kernel
-def nearest(stored: Stored, row: Array, compared: Indices, distances: Array, neighbours: Indices) -> None:
+def nearest(stored: Stored, row: Array, compared: Integers, distances: Array, neighbours: Integers) -> None:
     """Fill `neighbours` with the instances nearest to a row, nearest first, of equally near ones the lowest."""
     k, n_found = len(neighbours), 0
     for i in range(len(stored.values)):
@@ -55,12 +55,12 @@ def nearest(stored: Stored, row: Array, compared: Indices, distances: Array, nei
 @kernel
 def vote(
     stored: Stored,
-    classes: Indices,
+    classes: Integers,
     rows: Array,
     asked: Flags,
-    compared: Indices,
+    compared: Integers,
     distances: Array,
-    neighbours: Indices,
+    neighbours: Integers,
     votes: Array,
 ) -> None:
     """Count the nearest instances' classes in `votes`, (n_rows, n_classes); the three before it are scratch."""

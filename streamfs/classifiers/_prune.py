@@ -5,8 +5,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from feature_extractors.arrays import Array
 from streamfs.base._compiled import kernel
-from streamfs.classifiers._evaluate import Array
 from streamfs.classifiers._grow import Grown
 
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from feature_extractors.arrays import Array, Flags, Integers
 from streamfs.base._compiled import kernel
 from streamfs.classifiers._columns import Entries
-from streamfs.classifiers._evaluate import Array, Flags, Indices
 
 SMALL = 1e-6
 """Below it J48 takes two weights or two gains to be equal."""
@@ -16,9 +16,9 @@ SMALL = 1e-6
 class TrainingTable(NamedTuple):
     """The training rows and the parameters of a split."""
 
-    n_values: Indices  # (n_features,)
+    n_values: Integers  # (n_features,)
     nominal: Flags
-    labels: Indices  # (n,)
+    labels: Integers  # (n,)
     weights: Array  # (n,), of whole rows: a node may have a part of a row
     n_classes: int
     min_leaf: float  # least weight of at least two branches
@@ -32,7 +32,7 @@ class SplitScratch(NamedTuple):
 
     gain: Array
     information: Array
-    cuts: Indices
+    cuts: Integers
     known: Array  # (n_classes,)
     sides: Array  # (2, n_classes)
     terms: Array  # (2, n_classes)

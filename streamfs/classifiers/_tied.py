@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from feature_extractors.arrays import Array, Flags, Integers
 from streamfs.base._compiled import kernel
-from streamfs.classifiers._evaluate import Array, Flags, Indices
 from streamfs.classifiers._lazy import Stored, distance, list_asked, nearest
 from streamfs.classifiers._neighbours import Scales, _fill_distances
 
@@ -16,7 +16,7 @@ def count_tied(
     power: int,
     room: Array,
     farthest: Array,
-    classes: Indices,
+    classes: Integers,
     votes: Array,
 ) -> None:
     """Count the classes of all rows of a table up to the distance `farthest` of each query in `votes`."""
@@ -31,12 +31,12 @@ def count_tied(
 @kernel
 def vote_with_ties(
     stored: Stored,
-    classes: Indices,
+    classes: Integers,
     rows: Array,
     asked: Flags,
-    compared: Indices,
+    compared: Integers,
     distances: Array,
-    neighbours: Indices,
+    neighbours: Integers,
     votes: Array,
 ) -> None:
     """Count as `vote` does, all instances that are as near as the last."""

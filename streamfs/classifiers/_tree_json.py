@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamfs.classifiers._evaluate import Array
+from feature_extractors.arrays import Array
 from streamfs.errors import ModelError
 
 FIELDS = {

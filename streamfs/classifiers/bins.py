@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from streamfs.classifiers._evaluate import Array
+from feature_extractors.arrays import Array
 
 MOST_BINS = 255
 """Bins of a column; missing values have another one."""

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.arrays import Array, Integers
 from streamfs.base.estimators import (
     ProbableClassifier,
     query_rows,
@@ -13,7 +14,6 @@ from streamfs.base.estimators import (
     training_weights,
 )
 from streamfs.base.parameters import RealNumber, Seed, Whole
-from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers.bins import binned, edges_of
 from streamfs.classifiers.boosted_trees import BoostedTrees
 from streamfs.classifiers.few_threads import few_threads
@@ -126,7 +126,7 @@ class BoostingClassifier(ProbableClassifier):
         rows = query_rows(self, X)
         return self.boosted_.probabilities(rows)
 
-    def _fitted(self, rows: Array, labels: Indices, weights: Array) -> "tuple[Array, list[_Tree]]":
+    def _fitted(self, rows: Array, labels: Integers, weights: Array) -> "tuple[Array, list[_Tree]]":
         """Return the scores before the first round, and the trees."""
         n_classes = len(self.classes_)
         if n_classes == 1:
@@ -162,10 +162,10 @@ class BoostingClassifier(ProbableClassifier):
 class _Tree(NamedTuple):
     """A tree's tables, with places from 0 on, as `BoostedTrees` has them."""
 
-    feature: Indices
+    feature: Integers
     threshold: Array
-    first_child: Indices
-    missing_child: Indices
+    first_child: Integers
+    missing_child: Integers
     shares: Array
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from feature_extractors.arrays import Array, Flags, Integers
 from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows, training_weights
 from streamfs.base.parameters import Flag, Numbers, OneOf, RealNumber, Wholes
 from streamfs.classifiers._columns import sort_columns
-from streamfs.classifiers._evaluate import Array, Flags, Indices
 from streamfs.classifiers._grow import grow
 from streamfs.classifiers._layout import lay_out
 from streamfs.classifiers._prune import prune
@@ -142,7 +142,7 @@ class C45Classifier(ProbableClassifier):
             feature_names = getattr(self, "feature_names_in_", None)
         return self.tree_.text(feature_names, [str(label) for label in self.classes_])
 
-    def _tree(self, columns: Array, labels: Indices, weights: Array, nominal: Flags, costs: Array) -> Tree:
+    def _tree(self, columns: Array, labels: Integers, weights: Array, nominal: Flags, costs: Array) -> Tree:
         values, orders = sort_columns(columns)
         n_values = np.array([len(of_feature) for of_feature in values])
         logs = np.empty(len(labels) + 1)

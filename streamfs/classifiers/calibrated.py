@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+from feature_extractors.arrays import Array, Flags
 from streamfs.classifiers import kinds
-from streamfs.classifiers._evaluate import Array, Flags
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.classifier import Classifier, FileParts
 from streamfs.errors import ModelError

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.arrays import Array, Flags
 from streamfs.classifiers import _calibration
 from streamfs.classifiers._calibration import CALIBRATION, Given
-from streamfs.classifiers._evaluate import Array, Flags
 from streamfs.errors import ModelError
 
 LEAST_SLOPE = 0.01

@@ -6,13 +6,9 @@ from numbers import Real
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Flags, Integers
 from streamfs.classifiers._kernel_density import ClassKernels, log_densities
-
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 KERNELS = ("standard", "adaptive")
 FARTHEST = 1e30

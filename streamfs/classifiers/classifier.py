@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from streamfs.classifiers._evaluate import Array, Flags, FlatTree
+from feature_extractors.arrays import Array, Flags
+from streamfs.classifiers._evaluate import FlatTree
 from streamfs.classifiers._forest import FlatForest
 from streamfs.errors import ModelError, TranslationError
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from streamfs.classifiers._evaluate import Array
+from feature_extractors.arrays import Array
 
 if TYPE_CHECKING:
     from feature_extractors.base import Feature

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.classifiers.classifier import FileParts
 from streamfs.classifiers.pickled import PickledClassifier, shares
 from streamfs.classifiers.skops_files import packed, unpacked

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamfs.classifiers._evaluate import Array, Indices
+from feature_extractors.arrays import Array, Integers
 
 if TYPE_CHECKING:
     from streamfs.classifiers.forest import Forest
@@ -42,7 +42,7 @@ def _step(tree: "Tree", node: int, value: float) -> tuple[int, str]:
     return int(fitting[0]), f"is {value:.4g}, {'' if value > threshold else 'not '}above {threshold:.4g}"
 
 
-def forest_leaves(forest: "Forest", values: Array) -> tuple[Indices, Indices]:
+def forest_leaves(forest: "Forest", values: Array) -> tuple[Integers, Integers]:
     """Return the leaf of each tree that a row reaches, and how many tests of each feature it meets on the way."""
     at, asked = forest.roots.copy(), np.zeros(len(values), dtype=np.int64)
     while (inner := np.flatnonzero(forest.feature[at] >= 0)).size:

@@ -7,9 +7,9 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 
+from feature_extractors.arrays import Array
 from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows, training_weights
 from streamfs.base.parameters import MOST_JOBS, Flag, OneOf, RealNumber, Seed, Whole
-from streamfs.classifiers._evaluate import Array
 from streamfs.classifiers._extra_trees import Grown, WeightedRows, grow, whole
 from streamfs.classifiers.forest import Forest
 

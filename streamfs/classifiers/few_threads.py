@@ -5,7 +5,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 
 _MANY = 2**24
 """Values from which scikit-learn has several threads: with fewer, on a busy machine, they wait for one another."""

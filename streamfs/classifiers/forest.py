@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from streamfs.classifiers._evaluate import Array, Indices
+from feature_extractors.arrays import Array, Integers
 from streamfs.classifiers._forest import BLOCK, GROUP, WAY, FlatForest, Ways, write_probabilities
 from streamfs.classifiers._forest_fields import TABLES, Tables, check_names, check_shares, check_tables
 from streamfs.classifiers.calibration import Calibration, given
@@ -69,12 +69,12 @@ class Forest(Classifier):
     word: ClassVar = "forest"
     adds: ClassVar = False  # whether trees add to scores, of which probabilities are made
 
-    feature: Indices
+    feature: Integers
     threshold: Array
-    first_child: Indices
-    missing_child: Indices
+    first_child: Integers
+    missing_child: Integers
     shares: Array
-    roots: Indices
+    roots: Integers
     calibration: Calibration | None = None
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
 from streamfs.base.parameters import OneOf, RealNumber, Wholes
 from streamfs.classifiers.class_densities import KERNELS, MeasuredClasses, Smoothing
@@ -20,7 +20,7 @@ class KernelDensityClassifier(ProbableClassifier):
     kernel : {"standard", "adaptive"}
         Whether all rows of a class have the same bandwidths, or wider ones where rows are sparse.
     nominal : sequence of int, optional
-        Indices of the features that are codes of categories.
+        Integers of the features that are codes of categories.
     bandwidth : float, optional
         Bandwidth of every numeric feature in standard deviations of its class; by default Silverman's normal
         reference, (4 / ((d + 2) n))^(1 / (d + 4)) for n rows of d numeric features.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from streamfs.classifiers._evaluate import Array, Flags, Indices
+from feature_extractors.arrays import Array, Flags, Integers
 from streamfs.classifiers._lazy import Stored, vote
 from streamfs.classifiers._lazy_fields import check_fields, read_fields
 from streamfs.classifiers._tied import vote_with_ties
@@ -41,7 +41,7 @@ class LazyNeighbors(Classifier):
     releases_features: ClassVar = True
 
     values: Array  # (n_instances, n_features); NaN is missing
-    classes: Indices  # (n_instances,); numbers from 0
+    classes: Integers  # (n_instances,); numbers from 0
     n_classes: int
     subset: Flags  # (n_features,)
     means: Array  # (n_features,); shares of the range, NaN only for features that never join

@@ -9,11 +9,11 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
 from streamfs.base.parameters import Flag, OneOf, Whole, Wholes
 from streamfs.base.processors import n_processors
-from streamfs.classifiers._neighbours import Integers, Scales, find_nearest
+from streamfs.classifiers._neighbours import Scales, find_nearest
 from streamfs.classifiers._tied import count_tied
 
 MUCH_WORK = 2**24
@@ -32,7 +32,7 @@ class NeighborsClassifier(ProbableClassifier):
     n_neighbors : int
         Number of rows that vote.
     nominal : sequence of int, optional
-        Indices of the features that are codes of categories.
+        Integers of the features that are codes of categories.
     power : {1, 2}
         Power of each difference in the distance.
     scale : bool
@@ -128,7 +128,7 @@ class NeighborsClassifier(ProbableClassifier):
         distances : ndarray of shape (n, n_neighbors)
             Rising.
         rows : ndarray of int of shape (n, n_neighbors)
-            Indices of the training rows.
+            Integers of the training rows.
         """
         distances, rows = self._nearest(np.ascontiguousarray(query_rows(self, X)))
         return distances if self.power == 1 else np.sqrt(distances), rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.classifiers.classifier import Classifier
 from streamfs.classifiers.pickled import PickledClassifier, shares
 from streamfs.errors import TrainingError

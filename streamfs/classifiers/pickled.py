@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.base.container import digest
 from streamfs.classifiers.classifier import Classifier, FileParts
 from streamfs.errors import ModelError

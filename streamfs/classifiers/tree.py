@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from feature_extractors.arrays import Array, Flags, Integers
 from streamfs.classifiers import _evaluate
-from streamfs.classifiers._evaluate import NODE, WAY, Array, Flags, FlatTree, Indices, Nodes, Ways
+from streamfs.classifiers._evaluate import NODE, WAY, FlatTree, Nodes, Ways
 from streamfs.classifiers._tree_json import FIELDS, check_tables, read_tables
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.classifier import Classifier, FileParts
@@ -30,11 +31,11 @@ class Tree(Classifier):
     word: ClassVar = "tree"
     header_fields: ClassVar = {"laplace": ((bool,), "true or false")}
 
-    feature: Indices  # (n_nodes,); -1 at a leaf
+    feature: Integers  # (n_nodes,); -1 at a leaf
     nominal: Flags  # (n_nodes,)
     threshold: Array  # (n_nodes,); largest value of the first branch of a numeric test
-    first_child: Indices  # (n_nodes,); 0 at a leaf
-    n_children: Indices  # (n_nodes,); 0 at a leaf
+    first_child: Integers  # (n_nodes,); 0 at a leaf
+    n_children: Integers  # (n_nodes,); 0 at a leaf
     code: Array  # (n_nodes,); the value that leads here from a nominal test
     share: Array  # (n_nodes,); of the parent's known training weight, 0 for an empty branch
     counts: Array  # (n_nodes, n_classes); training weights, those of its parent at an empty leaf

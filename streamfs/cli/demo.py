@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from sensors_sim.fleet import Fleet
 from sensors_sim.nodes import Battery, Node
 from sensors_sim.same_source import SameSource, nodes_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from feature_extractors.report import Policy, quantity_of, silent_ticks, split_channel, split_column
 from streamfs.cli.reporting_device import ReportingDevice
 from streamfs.cli.shown_channel import ShownChannel

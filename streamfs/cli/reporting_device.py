@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.cli.shown_channel import ShownChannel
 from streamfs.gateway.core.conduct import DAY, KEPT
 from streamfs.gateway.core.speech import Asked

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.cluster.places import EVERYWHERE, RecordPlaces, StreamPlaces
 from streamfs.errors import DataError
 from streamfs.gateway.core.records import Record

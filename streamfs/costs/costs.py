@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array, Feature, channels_of
+from feature_extractors.arrays import Array
+from feature_extractors.base import Feature, channels_of
 from feature_extractors.catalogue import get
 from feature_extractors.report import CROSSINGS, quantity_of, split_channel
 from feature_extractors.spelling import nearest

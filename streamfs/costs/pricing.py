@@ -7,6 +7,7 @@ from numbers import Real
 
 import numpy as np
 
+from feature_extractors.arrays import Integers
 from feature_extractors.base import Feature, channels_of
 from feature_extractors.report import SENDS
 from streamfs.costs.costs import Costs, check_prices
@@ -16,7 +17,7 @@ from streamfs.costs.rates import AWAKE, Rates
 from streamfs.costs.spending import FeatureSpending, Levels, MessageSpending, Spending
 from streamfs.costs.split_spending import SplitSpending
 from streamfs.data.feature_table import FeatureTable, tabulate
-from streamfs.data.streams import Integers, StreamSet
+from streamfs.data.streams import StreamSet
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from typing import Protocol
 
 import numpy as np
 
-from feature_extractors.base import Array, Feature, channels_of
+from feature_extractors.arrays import Array, Integers
+from feature_extractors.base import Feature, channels_of
 from feature_extractors.report import split_channel
 from streamfs.costs.costs import Costs, price_of
 from streamfs.costs.rates import COUNTED, Rates, orders_by, role_of
-from streamfs.data.streams import Integers, StreamSet
+from streamfs.data.streams import StreamSet
 
 Levels = Sequence[Array]
 """The thresholds with which a classifier compares each of some features, ascending."""

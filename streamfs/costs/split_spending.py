@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from feature_extractors.base import Array, Feature
+from feature_extractors.arrays import Array
+from feature_extractors.base import Feature
 from feature_extractors.report import silent_ticks
 from streamfs.costs.costs import price_of
 from streamfs.costs.rates import Rates

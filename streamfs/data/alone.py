@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 
 N_NEIGHBORS = 5
 MOST = 1000

@@ -49,7 +49,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.data.node_pairs import Pair, Recording
 from streamfs.data.recordings.tables import numbers_of, read_table, texts_of
 from streamfs.data.streams import StreamSet

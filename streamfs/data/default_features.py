@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 import feature_extractors as fx
-from feature_extractors.base import Array, Feature, Kind
+from feature_extractors.arrays import Array
+from feature_extractors.base import Feature, Kind
 from feature_extractors.report import Policy, channel_name, quantity_of
 from streamfs.data.streams import StreamSet
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array, Feature
+from feature_extractors.arrays import Array
+from feature_extractors.base import Feature
 from feature_extractors.report import CROSSINGS
 from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import StreamSet

@@ -1,11 +1,8 @@
 """The ticks at which recorded streams begin and end."""
 
 import numpy as np
-import numpy.typing as npt
 
-from feature_extractors.base import Array
-
-Integers = npt.NDArray[np.int64]
+from feature_extractors.arrays import Array, Integers
 
 
 def first_complete(needed: Array, lengths: Integers) -> Integers:

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors import scan
-from feature_extractors.base import Array, Feature, channels_of
+from feature_extractors.arrays import Array, Integers
+from feature_extractors.base import Feature, channels_of
 from feature_extractors.report import split_channel
 from streamfs.base.ahead import map_ahead
 from streamfs.base.workers import workers
-from streamfs.data.streams import Integers, Labels, StreamSet
+from streamfs.data.streams import Labels, StreamSet
 from streamfs.errors import DataError
 
 MIN_OF_A_CLASS = 20

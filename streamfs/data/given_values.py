@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from feature_extractors.base import Array
-from streamfs.data.ends import Integers
+from feature_extractors.arrays import Array, Integers
 from streamfs.errors import DataError
 
 

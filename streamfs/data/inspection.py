@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.data.alone import alone
 from streamfs.data.recordings.grid import MANY, Steps
-from streamfs.data.streams import Integers, StreamSet
+from streamfs.data.streams import StreamSet
 from streamfs.data.units import guessed_unit
 
 Mask = npt.NDArray[np.bool_]

@@ -11,12 +11,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.arrays import Array
 from streamfs.data.arff import read_arff
 from streamfs.data.recordings.tables import check_names
 from streamfs.data.text_table import Categories, TextTable, read_lines, read_text
 from streamfs.errors import DataError
 
-Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.str_]
 
 
@@ -71,7 +71,7 @@ class Instances:
 
     @property
     def nominal(self) -> tuple[int, ...]:
-        """Indices of the nominal features."""
+        """Integers of the nominal features."""
         return tuple(index for index, kind in enumerate(self.categories) if kind is not None)
 
     @classmethod

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 

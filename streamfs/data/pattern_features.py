@@ -6,10 +6,11 @@ import numpy as np
 
 import feature_extractors as fx
 from feature_extractors import pattern
-from feature_extractors.base import Array, Feature
+from feature_extractors.arrays import Array, Integers
+from feature_extractors.base import Feature
 from feature_extractors.catalogue import canonical
 from feature_extractors.report import Policy, channel_name
-from streamfs.data.streams import Integers, StreamSet, require_streams
+from streamfs.data.streams import StreamSet, require_streams
 
 REACH = pattern.N_TAPS - 1
 """Dilations from the oldest tap to the newest."""

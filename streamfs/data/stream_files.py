@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.data.recordings.cells import tabulate_rows
 from streamfs.data.recordings.frames import frame_table
 from streamfs.data.recordings.grid import Steps, count_times
@@ -22,8 +21,6 @@ from streamfs.data.recordings.rows import MissingColumnError, read_rows
 from streamfs.data.recordings.sources import open_tables
 from streamfs.data.recordings.tables import BATCH, Table
 from streamfs.errors import DataError, LayoutError
-
-Integers = npt.NDArray[np.int64]
 
 SENSOR, VALUE = "sensor", "value"
 

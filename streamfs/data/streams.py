@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import LARGEST, Array
+from feature_extractors.arrays import Array, Integers
+from feature_extractors.base import LARGEST
 from feature_extractors.report import Policy, split_opening
 from feature_extractors.spelling import nearest
 from streamfs.data.ends import first_complete
@@ -21,7 +22,6 @@ from streamfs.data.views import views
 from streamfs.data.xarray_streams import read_xarray, streams_xarray
 from streamfs.errors import DataError
 
-Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.str_]
 
 _AXES = "(n_streams, n_ticks, n_columns)"

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from feature_extractors.report import Policy, from_ticks, silent_ticks, split_channel, split_opening
-from streamfs.data.ends import Integers, first_complete
+from streamfs.data.ends import first_complete
 
 if TYPE_CHECKING:
     from streamfs.data.streams import StreamSet

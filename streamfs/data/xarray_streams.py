@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.base.optional import load_optional
 from streamfs.data.ends import ends_of
 from streamfs.data.stream_files import StreamArrays

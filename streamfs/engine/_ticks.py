@@ -8,13 +8,13 @@ import numpy.typing as npt
 from feature_extractors._compiled import carray, compiled, creating, inlined, pointer, prefetch
 from feature_extractors._driver import BLOCK, ENTRY, run_block
 from feature_extractors._loop import TASK_SIZE
-from feature_extractors.base import LARGEST, Array
+from feature_extractors.arrays import Array, Integers
+from feature_extractors.base import LARGEST
 from streamfs.classifiers._forest import BLOCK as FOREST_BLOCK
 from streamfs.engine._arena import ANSWER, COUNTERS, DECIDED, ENDED, FREE, MOVING, OPEN, STREAM, WAITING
 from streamfs.engine._classify import ask_forest, ask_tree
 from streamfs.engine._stopping import GOING_ON, NO_LABEL, decide_by_action, decide_by_threshold
 
-Integers = npt.NDArray[np.int64]
 Statuses = npt.NDArray[np.int8]
 
 SAMPLES, NOT_FINITE, BEFORE_OPENING, LATE, DUPLICATE, AFTER_DECISION = range(len(COUNTERS))

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.engine._arena import WAITING
 from streamfs.engine.stream_table import Rows, StreamTable
 from streamfs.procedure.procedure import Procedure

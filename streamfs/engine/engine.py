@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors import Program
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.base import container
 from streamfs.engine import _stopping, _ticks
 from streamfs.engine._arena import COUNTERS, DECIDED, ENDED, FREE, OPEN, WAITING, KernelArena

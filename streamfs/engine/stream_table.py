@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors import Program
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.engine._arena import FREE, STREAM, WAITING, KernelArena
 from streamfs.engine.stream_registry import StreamRegistry

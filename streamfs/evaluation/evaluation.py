@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.base.progress import Progress
 from streamfs.data.frames import frame_of
 from streamfs.data.streams import Labels, StreamSet, require_streams

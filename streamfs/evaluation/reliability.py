@@ -4,13 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Flags
 from streamfs.classifiers.classifier import Classifier
 from streamfs.data.streams import StreamSet, require_streams
 from streamfs.evaluation.trajectories import Trajectories, follow, is_record
 from streamfs.procedure.fits import require_period
 from streamfs.procedure.procedure import Procedure
-from streamfs.procedure.requested_channels import Flags
 
 N_BINS = 10
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from feature_extractors.report import channel_name
 from streamfs.costs.rates import Rates, by_role, orders_by
 from streamfs.costs.spending import messages_sent
-from streamfs.data.streams import Integers, StreamSet
+from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 from streamfs.evaluation.trajectories import follow
 from streamfs.procedure.fits import require_columns, require_period

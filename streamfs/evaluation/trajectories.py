@@ -6,13 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Flags, Integers
 from streamfs.classifiers.classifier import Classifier
 from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable, parts_of, tabulate
-from streamfs.data.streams import Integers, StreamSet
+from streamfs.data.streams import StreamSet
 from streamfs.procedure.procedure import Procedure
-from streamfs.procedure.requested_channels import Flags, RequestedChannels
+from streamfs.procedure.requested_channels import RequestedChannels
 from streamfs.procedure.stopping import Action, StoppingRule, checked_actions
 
 

@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from feature_extractors.base import Array, Feature, channels_of
+from feature_extractors.arrays import Array, Integers
+from feature_extractors.base import Feature, channels_of
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.classifier import Classifier
 from streamfs.classifiers.tree import Tree
@@ -15,7 +16,7 @@ from streamfs.costs.pricing import Pricing
 from streamfs.costs.radio_profiles import profile
 from streamfs.costs.spending import messages_sent
 from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
-from streamfs.data.streams import Integers, StreamSet
+from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.experiments.outcome import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.base.charts.paid_unit import PaidUnit
 from streamfs.errors import MissingExtraError
 from streamfs.evaluation.evaluation import Evaluation

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.experiments.plots import Figure
 from streamfs.relief.figure_1 import BLUE, GREEN, GREY, ORANGE, finish
 

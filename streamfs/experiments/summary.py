@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.experiments.outcome import COST_BASED, MEASURES, NAIVE, RELIEF, STREAM_RELIEF, Outcome
 
 

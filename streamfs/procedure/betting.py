@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.procedure._rank_bets import N_CELLS, N_WAYS, SUM, Counts, bet_on_ranks
 
 STAKES = (0.06, 0.16, 0.35, 0.4)  # small falls need small stakes

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
-from streamfs.procedure.stopping import Integers, TickThresholds
+from feature_extractors.arrays import Array, Integers
+from streamfs.procedure.stopping import TickThresholds
 
 SLACK = 1e-12
 """Share by which thresholds are lowered, so that rounding lets no stream miss its threshold."""

@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 import feature_extractors as fx
-from feature_extractors.base import Array, Feature, Kind, channels_of
+from feature_extractors.arrays import Array
+from feature_extractors.base import Feature, Kind, channels_of
 from feature_extractors.own_parts import own_names
 from feature_extractors.report import silent_ticks, split_opening
 from streamfs.base import container

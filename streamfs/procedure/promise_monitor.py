@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.procedure.asked_labels import AskedLabels
 from streamfs.procedure.betting import ErrorTest, RankTests, ShareTest, share_at_least
 from streamfs.procedure.decision_queue import DecisionQueue

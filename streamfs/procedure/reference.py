@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.errors import ModelError
 from streamfs.procedure.kin import Kin
 from streamfs.procedure.procedure import Decision, Procedure

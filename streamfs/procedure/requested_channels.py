@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from feature_extractors.base import Array, Feature, channels_of
+from feature_extractors.arrays import Array, Flags
+from feature_extractors.base import Feature, channels_of
 from streamfs.classifiers.classifier import Classifier
-
-Flags = npt.NDArray[np.bool_]
 
 
 class RequestedChannels:

@@ -13,11 +13,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from feature_extractors.own_parts import own_part
 from streamfs.errors import ModelError
-
-Integers = npt.NDArray[np.int64]
 
 
 class Action(IntEnum):

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from feature_extractors.arrays import Integers
 from streamfs.base._compiled import kernel
-from streamfs.relief._kernels import Integers, Measured
+from streamfs.relief._kernels import Measured
 from streamfs.relief._sieve import Sieve, Singles, sift
 
 BLOCK = 2048

@@ -5,10 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.base._compiled import kernel
-
-Integers = npt.NDArray[np.int64]
 
 
 class Measured(NamedTuple):

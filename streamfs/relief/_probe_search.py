@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base._compiled import kernel, vectorised
 from streamfs.relief._field import Field, sift_tile
-from streamfs.relief._kernels import Integers, Measured, difference, distance
+from streamfs.relief._kernels import Measured, difference, distance
 from streamfs.relief._search import CHUNK, TILE, Voting
 from streamfs.relief._sieve import LANES, UNLIMITED, Singles, first_limit, let_pass
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base._compiled import inlined, kernel
 from streamfs.relief._field import Field, sift_tile
-from streamfs.relief._kernels import Integers, Measured, difference, distance
+from streamfs.relief._kernels import Measured, difference, distance
 from streamfs.relief._sieve import LANES, UNLIMITED, Singles, first_limit, let_pass
 
 CHUNK = 64

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.arrays import Integers
 from streamfs.base._compiled import kernel, vectorised
-from streamfs.relief._kernels import Integers
 
 Singles = npt.NDArray[np.float32]
 

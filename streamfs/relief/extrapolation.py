@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.relief.positions import check_positions
 
 

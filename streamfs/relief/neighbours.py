@@ -6,10 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base.processors import n_processors
 from streamfs.base.workers import workers
-from streamfs.data.streams import Integers
 from streamfs.relief._field import Field, Members
 from streamfs.relief._kernels import Measured
 from streamfs.relief._probe_search import make_probe_scratch, search_probes

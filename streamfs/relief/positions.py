@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 import numpy.typing as npt
 
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Integers
 
 
 def position_grid(n_ticks: int, n_positions: int = 12, spacing: str = "even") -> Integers:

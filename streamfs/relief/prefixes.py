@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.arrays import Integers
 from streamfs.base.parameters import RealNumber, Whole
 from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Integers
 from streamfs.errors import DataError
 from streamfs.relief.positions import positions_of
 from streamfs.relief.table_estimator import TableEstimator
@@ -35,7 +35,7 @@ class PrefixRelief(TableEstimator):
     power : {1, 2}
         Power of each difference.
     nominal : sequence of int, optional
-        Indices of the features that are codes of categories.
+        Integers of the features that are codes of categories.
     random_state : int
         Seed of the draw.
     n_features : int, optional
@@ -50,7 +50,7 @@ class PrefixRelief(TableEstimator):
     relevant_ : ndarray of bool of shape (n_features,)
         Features whose weight exceeds the threshold.
     ranking_ : ndarray of int of shape (n_features,)
-        Indices of the features, best first.
+        Integers of the features, best first.
 
     References
     ----------

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from feature_extractors.arrays import Integers
 from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Integers
 
 
 @dataclass(frozen=True)

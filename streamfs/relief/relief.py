@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_random_state
 
+from feature_extractors.arrays import Integers
 from streamfs.base.estimators import training_rows
 from streamfs.base.feature_selector import FeatureSelector
 from streamfs.base.parameters import Numbers, RealNumber, Seed, Whole, Wholes
-from streamfs.data.streams import Integers
 from streamfs.relief._search import Voting
 from streamfs.relief.neighbours import relief_voting
 from streamfs.relief.rows import group_numbers, make_rows, require_classes
@@ -28,7 +28,7 @@ class Relief(FeatureSelector):
     power : {1, 2}
         Power of each difference.
     nominal : sequence of int, optional
-        Indices of the features that are codes of categories.
+        Integers of the features that are codes of categories.
     ranges : array_like of shape (2, n_features), optional
         Lows and highs of the features, by default those of the values, all of which they must include. Those of
         nominal features are ignored.

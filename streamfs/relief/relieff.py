@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.arrays import Integers
 from streamfs.base.parameters import Whole
-from streamfs.data.streams import Integers
 from streamfs.relief._search import Voting
 from streamfs.relief.neighbours import relieff_voting
 from streamfs.relief.relief import Relief
@@ -25,7 +25,7 @@ class ReliefF(Relief):
     power : {1, 2}
         Power of each difference.
     nominal : sequence of int, optional
-        Indices of the features that are codes of categories.
+        Integers of the features that are codes of categories.
     ranges : array_like of shape (2, n_features), optional
         Lows and highs of the features, as in `Relief`.
     random_state : int, RandomState or None

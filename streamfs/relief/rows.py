@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base.estimators import nominal_mask
 from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Integers
 from streamfs.errors import DataError
 from streamfs.relief._kernels import Measured
 from streamfs.relief._search import Voting

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d, validate_data
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.base.estimators import Estimator
 from streamfs.data.ends import ends_of
 from streamfs.data.given_values import padded, unmasked

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base.parameters import OneOf, RealNumber, Whole
 from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Integers
 from streamfs.errors import DataError
 from streamfs.relief.extrapolation import (
     EXTRAPOLATIONS,
@@ -56,7 +55,7 @@ class StreamRelief(TableEstimator):
     power : {1, 2}
         Power of each difference.
     nominal : sequence of int, optional
-        Indices of the features that are codes of categories.
+        Integers of the features that are codes of categories.
     ranges : {"table", "position"}
         Ranges that normalise the differences: those of the whole table, so that one pass gives the weights of all
         positions, or at each position those of its training set.
@@ -88,7 +87,7 @@ class StreamRelief(TableEstimator):
     relevant_ : ndarray of bool of shape (n_features,)
         Features whose weight exceeds the floor.
     ranking_ : ndarray of int of shape (n_features,)
-        Indices of the features, best first.
+        Integers of the features, best first.
 
     References
     ----------

@@ -9,10 +9,11 @@ import numpy.typing as npt
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from streamfs.base.estimators import Estimator, Flags
+from feature_extractors.arrays import Flags, Integers
+from streamfs.base.estimators import Estimator
 from streamfs.base.parameters import Constraints, OneOf, Whole, Wholes
 from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Integers, StreamSet
+from streamfs.data.streams import StreamSet
 from streamfs.relief.rows import NEIGHBOURS, ReliefRows, rows_of
 from streamfs.relief.stream_inputs import Streams, query_streams, training_streams
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.base._compiled import inlined, kernel
 from streamfs.relief._sieve import Singles
 

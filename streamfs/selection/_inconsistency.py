@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors._compiled import creating
+from feature_extractors.arrays import Integers
 from streamfs.base._compiled import inlined, kernel
-from streamfs.data.streams import Integers
 
 Bits = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int32]

@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from feature_extractors.arrays import Array, Integers
 from streamfs.base._compiled import kernel
-from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers._lazy import Stored, distance
 
 
 @kernel
-def nearest_others(stored: Stored, groups: Indices, compared: Indices, neighbours: Indices) -> None:
+def nearest_others(stored: Stored, groups: Integers, compared: Integers, neighbours: Integers) -> None:
     """Fill `neighbours` with the nearest instance of another group to each, the lowest of equals; -1 if none."""
     for i in range(len(neighbours)):
         least = np.inf
@@ -22,7 +22,7 @@ def nearest_others(stored: Stored, groups: Indices, compared: Indices, neighbour
 
 @kernel
 def update_thresholds(
-    stored: Stored, classes: Indices, neighbours: Indices, deviations: Array, eta: float, thresholds: Array
+    stored: Stored, classes: Integers, neighbours: Integers, deviations: Array, eta: float, thresholds: Array
 ) -> None:
     """Update the thresholds by each instance in turn, as in the table of LearnT; none falls below 0."""
     for i in range(len(neighbours)):

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base._compiled import kernel
-from streamfs.selection._benefit import Estimate, Integers, all_benefits, count_value, joint_benefits, right_share
+from streamfs.selection._benefit import Estimate, all_benefits, count_value, joint_benefits, right_share
 
 NOBODY = -1
 """No instance is left."""

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base._compiled import inlined, kernel
 from streamfs.classifiers._neighbours import difference, insert
-from streamfs.data.streams import Integers
 from streamfs.relief._sieve import UNLIMITED, Singles
 from streamfs.selection._fold_sieve import DOUBT, TOO_FAR, FoldSieve, Single, add
 

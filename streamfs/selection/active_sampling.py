@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_random_state
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base.estimators import query_rows, require_whole, training_rows
 from streamfs.base.feature_selector import FeatureSelector
 from streamfs.base.parameters import OneOf, Seed, Whole, Wholes
-from streamfs.data.streams import Integers
 from streamfs.selection.candidate import RecordedCandidates, sample_by
 from streamfs.selection.possible_values import Extract, PossibleValues
 from streamfs.selection.regions import decisions, make_regions
@@ -32,7 +31,7 @@ class ActiveFeatureSampling(FeatureSelector):
     Parameters
     ----------
     previous : sequence of int
-        Indices of the features known of all instances; all others are candidates.
+        Integers of the features known of all instances; all others are candidates.
     n_features : int
         Number of candidates to choose.
     policy : {"active", "random"}
@@ -58,11 +57,11 @@ class ActiveFeatureSampling(FeatureSelector):
     ranking_ : ndarray of int
         Their indices: the previous features, then the chosen ones, best first.
     candidates_ : ndarray of int
-        Indices of the candidates, rising; the following have an entry for each.
+        Integers of the candidates, rising; the following have an entry for each.
     error_rates_ : ndarray of shape (n_candidates,)
         Estimated error rate of Bayes' classifier of the previous features and the candidate, from 0 to 1.
     candidate_ranking_ : ndarray of int of shape (n_candidates,)
-        Indices of the candidates by error rate, lowest first; among equals the lowest index is first.
+        Integers of the candidates by error rate, lowest first; among equals the lowest index is first.
     drawn_ : list of ndarray of int
         Instances on which each candidate was extracted, in order, without those held out.
     error_curves_ : ndarray of shape (n_candidates, n_drawn + 1), or None

@@ -7,10 +7,10 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.arrays import Integers
 from streamfs import relief, selection
 from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Integers
 from streamfs.errors import TrainingError
 from streamfs.relief import PrefixRelief, StreamRelief
 from streamfs.selection.stopping import ValueChange
@@ -26,7 +26,7 @@ class Selector(Protocol):
     """What training requires of a selector."""
 
     ranking_: Integers
-    """Indices of the selected features, best first."""
+    """Integers of the selected features, best first."""
 
     def fit(self, table: FeatureTable) -> Any:
         """Rank the features."""

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Array, Integers
 from streamfs.selection._benefit import Estimate, count_value
 from streamfs.selection._sampling import count_and_update, draw, make_pools, open_pools, sample
 from streamfs.selection.regions import Regions, decisions, joint_probabilities

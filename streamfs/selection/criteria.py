@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.base.estimators import Estimator
 from streamfs.base.parameters import Folds, Made, OneOf, Whole
 from streamfs.classifiers.kernel_density import KernelDensityClassifier

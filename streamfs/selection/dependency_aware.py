@@ -8,7 +8,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.utils.validation import check_random_state
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Flags
 from streamfs.base.estimators import require_whole, training_rows
 from streamfs.base.feature_selector import FeatureSelector
 from streamfs.base.parameters import MOST_JOBS, Made, Seed, Whole
@@ -16,8 +16,6 @@ from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.criteria import WrapperAccuracy
 from streamfs.selection.evaluators import Criterion
 from streamfs.selection.stopping import Check, StoppingRule, order_change, ranked, value_change
-
-Flags = npt.NDArray[np.bool_]
 
 
 class DependencyAwareRanking(FeatureSelector):

@@ -12,7 +12,7 @@ from streamfs.base.estimators import Estimator, noted, query_rows, training_rows
 from streamfs.base.parameters import Flag, OneOf, Whole, Wholes
 
 if TYPE_CHECKING:
-    from feature_extractors.base import Array
+    from feature_extractors.arrays import Array
 
 RULES = ("freedman-diaconis", "scott", "sturges")
 
@@ -33,7 +33,7 @@ class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, Estimator):
         Whether the rule is applied to each class alone, with the range of all values; the largest resulting number
         of bins is used.
     nominal : sequence of int, optional
-        Indices of the features that are codes of categories, which are left unchanged.
+        Integers of the features that are codes of categories, which are left unchanged.
 
     Attributes
     ----------

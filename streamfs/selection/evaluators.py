@@ -6,8 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Array, Integers
 
 Evaluator = Callable[[Sequence[int]], float]
 """Returns the score of a subset of features, given by indices in any order; larger is better."""

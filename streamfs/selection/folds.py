@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from feature_extractors.base import Array
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Array, Integers
 from streamfs.errors import DataError
 
 
 class Fold(NamedTuple):
-    """Indices of training and test rows, rising."""
+    """Integers of training and test rows, rising."""
 
     training: Integers
     test: Integers

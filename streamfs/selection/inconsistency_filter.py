@@ -13,7 +13,7 @@ from streamfs.selection.discretise import new_discretiser
 from streamfs.selection.inconsistency_rate import Features, SubsetInconsistency
 
 if TYPE_CHECKING:
-    from feature_extractors.base import Array
+    from feature_extractors.arrays import Array
 
 
 class InconsistencyFilter(FeatureSelector, ABC):

@@ -9,12 +9,11 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_X_y
 
-from feature_extractors.base import Array
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Array, Integers
 from streamfs.selection._inconsistency import n_inconsistent, n_inconsistent_with, number_groups, rows_in_doubt
 
 Features = Sequence[int] | Integers
-"""Indices of features, in any order."""
+"""Integers of features, in any order."""
 
 ROOM = 64
 """Counts per row above which a feature's values and the classes are counted in a hash table."""

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from feature_extractors.base import Array
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Array, Integers
 
 Extract = Callable[[int, int], float]
 """Measures a feature on an instance: called with the indices of instance and feature."""

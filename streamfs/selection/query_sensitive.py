@@ -10,15 +10,12 @@ from sklearn.base import clone
 from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut
 from sklearn.utils.validation import has_fit_parameter
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Flags, Integers
 from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
 from streamfs.base.parameters import Flag, Made, OneOf, RealNumber, Whole, Wholes
 from streamfs.classifiers.lazy import LazyNeighbors, ranges_of, shares_of
 from streamfs.classifiers.neighbours import TIES, NeighborsClassifier, check_neighbors
-from streamfs.data.streams import Integers
 from streamfs.selection._query_sensitive import nearest_others, update_thresholds
-
-Flags = npt.NDArray[np.bool_]
 
 THRESHOLDS = ("deviation", "fitted")
 DISTANCES = ("selected", "all")
@@ -47,7 +44,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
     distance : {"selected", "all"}
         The features by which the nearest other instance is found when thresholds are fitted.
     nominal : sequence of int, optional
-        Indices of the features that are codes of categories, which never join. They are not passed to a given
+        Integers of the features that are codes of categories, which never join. They are not passed to a given
         selector.
     laplace : bool
         Whether the probability of a class is (votes + 1) / (all votes + n_classes) or votes / all votes.
@@ -62,7 +59,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
     selector_ : selector
         Fitted.
     subset_ : ndarray of int
-        Indices of the selected features, rising; possibly empty if the selector allows it.
+        Integers of the selected features, rising; possibly empty if the selector allows it.
     means_, deviations_ : ndarray of shape (n_features_in_,)
         Means and standard deviations (of n - 1) of the features as shares of their range; NaN for nominal ones and
         if undefined.

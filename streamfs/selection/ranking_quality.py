@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 
 
 def spearman(scores: Array, truth: Array) -> Array:

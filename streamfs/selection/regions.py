@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Array, Integers
 from streamfs.selection._benefit import Estimate, all_benefits
 
 

@@ -7,11 +7,10 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import check_random_state, get_tags
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base.estimators import training_rows
 from streamfs.base.feature_selector import FeatureSelector
 from streamfs.base.parameters import Made, Seed, Whole
-from streamfs.data.streams import Integers
 
 
 class RepeatedSelector(FeatureSelector):

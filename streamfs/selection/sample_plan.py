@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base.estimators import require_whole
-from streamfs.data.streams import Integers, StreamSet
+from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 from streamfs.selection._benefit import Estimate, count_value
 from streamfs.selection._sampling import draw, make_pools, open_pools, renew

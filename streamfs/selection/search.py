@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.base.estimators import require_whole
 from streamfs.selection.evaluators import Evaluator, StepEvaluator
 

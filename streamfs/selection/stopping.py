@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Array, Integers
 
 
 class Check(NamedTuple):
@@ -33,7 +32,7 @@ class Check(NamedTuple):
 
     @property
     def ranking(self) -> Integers:
-        """Indices of the features, best first; among equals the lowest index is first."""
+        """Integers of the features, best first; among equals the lowest index is first."""
         return ranked(self.daf)
 
 

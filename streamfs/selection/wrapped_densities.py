@@ -7,11 +7,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base.estimators import nominal_mask
 from streamfs.classifiers.class_densities import MeasuredClasses, Smoothing
 from streamfs.classifiers.kernel_density import KernelDensityClassifier
-from streamfs.data.streams import Integers
 from streamfs.selection.evaluators import in_order
 from streamfs.selection.folds import Fold
 

@@ -7,10 +7,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base.estimators import nominal_mask
 from streamfs.classifiers.neighbours import NeighborsClassifier, check_neighbors, in_threads, measure
-from streamfs.data.streams import Integers
 from streamfs.selection._fold_sieve import FoldSieve
 from streamfs.selection._wrapped_neighbours import TILE, Exact, Wrapped, count_right, make_neighbour_scratch
 from streamfs.selection.evaluators import in_order

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from feature_extractors.base import Array
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Array, Integers
 
 MOST_GROUPS = 10
 """Most groups of confidence that are compared."""

@@ -6,11 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
-from feature_extractors.base import Array, Feature
+from feature_extractors.arrays import Array, Integers
+from feature_extractors.base import Feature
 from feature_extractors.report import quantity_of, split_channel
 from streamfs.base.progress import Progress, quiet
 from streamfs.data.clock import clock_of
-from streamfs.data.streams import Integers
 from streamfs.training.confidence import choose_confidence
 from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.held_out import Followed, OutOfFold

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.classifiers.calibration import Calibration
-from streamfs.data.streams import Integers
 from streamfs.procedure.stopping import TickThresholds
 from streamfs.training.anticipation import MOST_GROUPS, anticipated_levels
 from streamfs.training.correction import correction, stretch

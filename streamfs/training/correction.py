@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.classifiers._calibration import NEAREST, TILT
 from streamfs.classifiers.calibration import LEAST_SLOPE, Calibration
 

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
+from feature_extractors.arrays import Integers
 from streamfs.classifiers.classifier import Classifier
 from streamfs.classifiers.crossings import levels_of
 from streamfs.costs.spending import Levels
 from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Integers, Labels
+from streamfs.data.streams import Labels
 from streamfs.errors import DataError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.selection.folds import Fold

@@ -5,8 +5,8 @@ from numbers import Real
 
 import numpy as np
 
-from feature_extractors.base import LARGEST, Array
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Array, Integers
+from feature_extractors.base import LARGEST
 from streamfs.training.held_out import Followed
 from streamfs.training.luck import believed_share, cautious_mean, chance_of, effective_number
 

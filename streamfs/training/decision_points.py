@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Integers
 
 FEWEST_POINTS, MOST_POINTS, STREAMS_OF_A_POINT = 20, 100, 4
 """Fewest and most ticks at which streams may be decided, and how many streams each more than the fewest takes."""

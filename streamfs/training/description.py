@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.costs.pricing import Pricing
 from streamfs.data.fingerprints import fingerprints
 from streamfs.data.streams import StreamSet

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from aeon.classification.early_classification import BaseEarlyClassifier
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.training.stream_classifier import StreamClassifier
 
 Cases = Array | Sequence[Array]

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.classifiers.calibration import Calibration
 from streamfs.costs.spending import Spending
 from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Integers, Labels
+from streamfs.data.streams import Labels
 from streamfs.errors import DataError
 from streamfs.evaluation.trajectories import Trajectories, is_record
 from streamfs.procedure.falling import Falling

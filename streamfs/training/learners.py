@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array, Feature, channels_of
+from feature_extractors.arrays import Array, Integers
+from feature_extractors.base import Feature, channels_of
 from streamfs.classifiers.boosting import BoostingClassifier
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.classifier import Classifier
@@ -16,7 +17,7 @@ from streamfs.classifiers.extra_trees import ExtraTreesClassifier
 from streamfs.classifiers.forest import Forest
 from streamfs.data.clock import clock_of
 from streamfs.data.feature_table import FeatureTable, tabulate
-from streamfs.data.streams import Integers, Labels, StreamSet
+from streamfs.data.streams import Labels, StreamSet
 from streamfs.errors import TrainingError
 from streamfs.relief import position_grid
 from streamfs.training.cross_validation import Learn

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array, Feature
+from feature_extractors.arrays import Array, Integers
+from feature_extractors.base import Feature
 from feature_extractors.catalogue import SHAPE_KINDS
 from streamfs.base.progress import Progress, step
 from streamfs.classifiers.classifier import Classifier
@@ -15,7 +16,7 @@ from streamfs.costs.pricing import Pricing
 from streamfs.costs.spending import Spending
 from streamfs.data.clock import clock_of
 from streamfs.data.feature_table import FeatureTable, episode_lengths, require_episodes, tabulate
-from streamfs.data.streams import Integers, StreamSet
+from streamfs.data.streams import StreamSet
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.guesses import guess_as_good
 from streamfs.procedure.kin import Kin

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.training.held_out import Followed
 
 _DRAWS = 400

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from feature_extractors.arrays import Integers
 from feature_extractors.own_parts import own_part
 from streamfs.classifiers.estimator import EstimatorClassifier
-from streamfs.data.streams import Integers
 from streamfs.relief import position_grid
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
 from streamfs.training.cross_validation import Learn

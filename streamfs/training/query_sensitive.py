@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from feature_extractors.arrays import Integers
 from streamfs.classifiers.lazy import LazyNeighbors
 from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Integers
 from streamfs.errors import TrainingError
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
 from streamfs.training.learners import refuse_weights

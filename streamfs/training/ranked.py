@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array, Feature
+from feature_extractors.arrays import Array, Integers
+from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, step
 from streamfs.classifiers.classifier import Classifier
 from streamfs.costs.costs import Costs
 from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
-from streamfs.data.streams import Integers, StreamSet
+from streamfs.data.streams import StreamSet
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.kin import Kin
 from streamfs.procedure.procedure import Procedure

@@ -8,13 +8,13 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base.estimators import Estimator, training_weights
 from streamfs.base.parameters import Made, OneOf, RealNumber, Sequences, Whole
 from streamfs.costs.costs import Costs
 from streamfs.costs.pricing import Pricing
 from streamfs.costs.radio_profiles import PROFILES
-from streamfs.data.streams import Integers, StreamSet
+from streamfs.data.streams import StreamSet
 from streamfs.evaluation.evaluation import replay_with_values
 from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.relief.stream_inputs import Streams, query_streams, training_streams

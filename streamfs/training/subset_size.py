@@ -6,11 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base.progress import Progress, quiet
 from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Integers
 from streamfs.errors import TrainingError
 from streamfs.selection.folds import Fold, make_folds
 from streamfs.training.cross_validation import N_FOLDS, CrossValidation, HeldOutStreams, Learn, stratified_folds

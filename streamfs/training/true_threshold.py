@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.classifiers.calibration import Calibration
-from streamfs.data.streams import Integers
 from streamfs.training.correction import correction
 from streamfs.training.held_out import Followed
 from streamfs.training.luck import believed_share, chance_of, effective_number

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from feature_extractors.base import Array
-from streamfs.data.streams import Integers, Labels
+from feature_extractors.arrays import Array, Integers
+from streamfs.data.streams import Labels
 from streamfs.errors import TrainingError
 from streamfs.selection.folds import Fold
 from streamfs.training.query_sensitive import least_unanimous

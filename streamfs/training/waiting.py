@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Integers
 from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.held_out import Followed
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from feature_extractors.base import Array, Feature
+from feature_extractors.arrays import Array
+from feature_extractors.base import Feature
 from feature_extractors.report import split_channel
 from streamfs.errors import TranslationError
 from streamfs.translation.tables import PackedForest, whole_thresholds

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.procedure.procedure import Procedure
 from streamfs.translation.model import columns_of
 from streamfs.translation.plain_model import translate_plainly

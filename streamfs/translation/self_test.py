@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.translation.parts import Sources
 from streamfs.translation.precision import Precision
 from streamfs.translation.unit import wrapped

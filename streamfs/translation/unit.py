@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from feature_extractors.base import Array as Values
+from feature_extractors.arrays import Array as Values
 from streamfs.translation.expressions import Translated, Typed, called
 from streamfs.translation.function import Function
 from streamfs.translation.precision import Precision

@@ -15,7 +15,8 @@ from oracles import features as naive_features
 from oracles.features import windowed
 
 import feature_extractors as fx
-from feature_extractors.base import LARGEST, Array, Feature, Kind, Step, sized
+from feature_extractors.arrays import Array
+from feature_extractors.base import LARGEST, Feature, Kind, Step, sized
 from feature_extractors.catalogue import KINDS, SHAPE_KINDS
 from feature_extractors.checks import (
     ALL_CHECKS,

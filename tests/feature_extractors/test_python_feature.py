@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import feature_extractors as fx
-from feature_extractors.base import Array, Feature
+from feature_extractors.arrays import Array
+from feature_extractors.base import Feature
 from feature_extractors.checks import ALL_CHECKS, Check, check_equals_definition, check_feature, columns_of
 from streamfs import Costs, Engine, Procedure, StreamRelief, StreamSet, evaluate, tabulate, train
 from streamfs.errors import ModelError

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-Array = npt.NDArray[np.float64]
+from feature_extractors.arrays import Array
 
 N_TICKS = 40
 

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -272,3 +273,9 @@ def test_a_class_name_means_one_thing():
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(module)
     assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
+
+
+@pytest.mark.parametrize("name", ["Array", "Integers", "Flags"])
+def test_a_type_of_arrays_is_named_once(name):
+    homes = [module for module, text in sources().items() if re.search(rf"^{name} = npt", text, re.MULTILINE)]
+    assert homes == ["feature_extractors.arrays"]

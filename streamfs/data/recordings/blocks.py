@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 
 Codes = npt.NDArray[np.int32]
 Few = npt.NDArray[np.int16]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.data.recordings.blocks import Codes
 from streamfs.data.recordings.grid import MANY, Grid, proposed_resampling, put_on_grid, source_of
 from streamfs.data.recordings.rows import Rows

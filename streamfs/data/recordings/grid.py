@@ -3,13 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.data.recordings.rows import Rows
 from streamfs.errors import DataError, LayoutError
-
-Integers = npt.NDArray[np.int64]
 
 MAX_BYTES = 2**31
 """Limit on the size of the values on the grid of ticks: one wrong time must not exhaust memory."""

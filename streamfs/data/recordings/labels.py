@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.data.recordings.clock_changes import refuse_shown_twice
 from streamfs.data.recordings.date_forms import date_forms
 from streamfs.data.recordings.layout import FOLDER, LABEL, RUNS, STREAM, Layout

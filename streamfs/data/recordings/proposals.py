@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.data.recordings.cells import MixedStreamsError
 from streamfs.data.recordings.date_forms import date_forms
 from streamfs.data.recordings.grid import MANY

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from feature_extractors.spelling import nearest
 from streamfs.base.ahead import map_ahead
 from streamfs.data.recordings.blocks import TIMELESS, Block, Codes, Few

@@ -14,7 +14,7 @@ from typing import IO, NamedTuple, cast
 import numpy as np
 import polars as pl
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.base.ahead import map_ahead
 from streamfs.data.recordings.layout import LABEL, STREAM, TIME
 from streamfs.data.recordings.ts_files import read_ts

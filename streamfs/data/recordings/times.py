@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.data.recordings.layout import DATE_PARTS, UNITS, Layout
 from streamfs.data.recordings.tables import numbers_of
 from streamfs.errors import DataError, LayoutError

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from feature_extractors.report import split_channel
 from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import StreamSet

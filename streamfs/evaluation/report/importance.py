@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from feature_extractors.arrays import Integers
 from feature_extractors.report import split_channel
 from streamfs.base.progress import Progress, quiet
-from streamfs.data.streams import Integers, StreamSet
+from streamfs.data.streams import StreamSet
 from streamfs.evaluation.evaluation import evaluate
 from streamfs.evaluation.model_card import paid
 from streamfs.evaluation.traffic import measure_traffic

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.experiments.early.protocol import Row
 from streamfs.experiments.summary import mean_and_interval
 

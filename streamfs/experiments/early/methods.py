@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.classifiers.classifier import Classifier
 from streamfs.data.clock import clock_of
 from streamfs.data.feature_table import tabulate
-from streamfs.data.streams import Integers, Labels
+from streamfs.data.streams import Labels
 from streamfs.errors import MissingExtraError, TrainingError
 from streamfs.evaluation.evaluation import evaluate
 from streamfs.experiments.early.peers import (

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.base.optional import load_optional
-from streamfs.data.streams import Integers
 
 load_peer = partial(load_optional, extra="bench")
 

@@ -14,8 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from feature_extractors.base import Array
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Array, Integers
 
 THRESHOLDS = np.r_[0.0, np.arange(0.2, 0.96, 0.025), 0.97, 0.98, 0.99, 0.995, 1.0]
 COEFFICIENTS = np.linspace(-1.0, 1.0, 21)

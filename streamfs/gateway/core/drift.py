@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.base import container
 from streamfs.errors import ModelError
 from streamfs.procedure.procedure import Decision

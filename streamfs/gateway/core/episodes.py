@@ -10,7 +10,7 @@ from operator import itemgetter
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.gateway.core._grid import AWAKE
 from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.energy_account import EnergyAccount

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.errors import PayloadError, TrainingError
 from streamfs.gateway.core.drift import Alert, DriftDetectors
 from streamfs.gateway.core.episode_recorder import EpisodeRecorder

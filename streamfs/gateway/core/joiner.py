@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array, Integers
 from feature_extractors.report import split_channel
 from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.gateway.core import _grid
@@ -22,7 +22,6 @@ from streamfs.gateway.core.reading_buffer import ReadingBuffer
 from streamfs.gateway.core.timing import Timing
 from streamfs.gateway.messages.codecs import Reading
 
-Integers = npt.NDArray[np.int64]
 AT_ONCE = 4096
 """Entries that are handed over together."""
 

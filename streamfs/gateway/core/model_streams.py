@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import LARGEST, Array
+from feature_extractors.arrays import Array, Integers
+from feature_extractors.base import LARGEST
 from feature_extractors.report import Policy, split_channel
 from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.engine.engine import DECIDED, FREE, OPEN, WAITING, Engine
@@ -20,7 +21,6 @@ from streamfs.gateway.core.later_slots import LaterSlots
 from streamfs.procedure.procedure import Decision, Procedure
 
 Slots = npt.NDArray[np.int32]
-Integers = npt.NDArray[np.int64]
 
 
 class Change(NamedTuple):

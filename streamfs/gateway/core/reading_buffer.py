@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.gateway.core._grid import PART
 from streamfs.gateway.core._waiting import NONE
 from streamfs.gateway.core.feeds import AS_SENT

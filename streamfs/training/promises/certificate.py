@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.training.promises.curve import ByClass, Curve, Point
 from streamfs.training.promises.promise import Promise
 

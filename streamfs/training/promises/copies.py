@@ -6,8 +6,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from feature_extractors.base import Array
-from streamfs.data.streams import Integers, StreamSet
+from feature_extractors.arrays import Array, Integers
+from streamfs.data.streams import StreamSet
 
 NEAR = 0.01
 """Root mean square difference of copies at most, in standard deviations of their columns within a stream."""

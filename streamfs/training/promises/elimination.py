@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from feature_extractors.arrays import Integers
 from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Integers
 from streamfs.training.learners import grown_forest
 
 N_TREES = 50

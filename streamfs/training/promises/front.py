@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from feature_extractors.base import Array
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Array, Integers
 from streamfs.errors import DataError
 from streamfs.training.promises.csv_rows import read_rows
 

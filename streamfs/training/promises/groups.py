@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from streamfs.data.streams import Integers, StreamSet
+from feature_extractors.arrays import Integers
+from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 from streamfs.evaluation.by_group import counts_by_group
 from streamfs.training.promises.csv_rows import read_rows

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.training.held_out import Followed
 from streamfs.training.promises.held_out import curve_of
 from streamfs.training.promises.promise import Promise

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtr, bdtrik
 
-from feature_extractors.base import Array
-from streamfs.data.streams import Integers
+from feature_extractors.arrays import Array, Integers
 from streamfs.training.promises.curve import ByClass, reduced
 
 ACCURACY_PART = 0.8

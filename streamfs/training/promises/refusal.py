@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.errors import TrainingError
 from streamfs.training.promises.certificate import Certificate, chances, p_values, walk
 from streamfs.training.promises.curve import Curve, Point

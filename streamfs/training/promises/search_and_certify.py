@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
-from feature_extractors.base import Array, Feature
+from feature_extractors.arrays import Array
+from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, quiet
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.crossings import levels_of

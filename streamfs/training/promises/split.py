@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from streamfs.data.streams import Integers, Labels, StreamSet
+from feature_extractors.arrays import Integers
+from streamfs.data.streams import Labels, StreamSet
 from streamfs.errors import DataError
 from streamfs.selection.folds import make_folds
 from streamfs.training.promises.copies import kept_together

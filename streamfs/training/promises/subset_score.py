@@ -6,7 +6,7 @@ from math import inf, log
 import numpy as np
 from scipy.special import ndtri
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.training.promises.certificate import chances, walk
 from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.held_out import Curves

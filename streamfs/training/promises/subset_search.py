@@ -6,7 +6,7 @@ from itertools import combinations, cycle
 
 import numpy as np
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.selection.search import Scores, SequentialSearch
 from streamfs.training.promises.channel_groups import FEW, ChannelGroup, ChannelGroups
 from streamfs.training.promises.quantity_moves import QuantityMoves

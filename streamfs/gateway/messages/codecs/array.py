@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
+from feature_extractors.arrays import Array
 from streamfs.errors import PayloadError
 from streamfs.gateway.messages.codecs.checks import shown
 from streamfs.gateway.messages.codecs.plain import check_series
