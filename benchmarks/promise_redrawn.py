@@ -226,6 +226,7 @@ def by_default(streams: StreamSet, prices: Mapping[str, float] | None = None) ->
         make_selector=SELECTORS["streamrelief"],
         time_limit=streams.n_ticks,
         search=SearchSettings(),
+        rich=True,
     )
 
 

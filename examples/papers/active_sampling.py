@@ -24,10 +24,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from options import new_folder
 
-from feature_extractors.arrays import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs import Instances
 from streamfs.cli.console import print_json, print_table, progress
-from streamfs.data.streams import Integers
 from streamfs.errors import DataError, StreamfsError
 from streamfs.selection.candidate import RecordedCandidates
 from streamfs.selection.possible_values import PossibleValues

@@ -5,14 +5,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import feature_extractors as fx
 from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, quiet
 from streamfs.costs.costs import Costs
 from streamfs.costs.pricing import Pricing, own_costs
 from streamfs.data.clock import CLOCK, clock_of
-from streamfs.data.default_features import RICH, default_features
-from streamfs.data.pattern_features import pattern_features
+from streamfs.data.rich_features import rich_features
 from streamfs.data.streams import StreamSet
 from streamfs.procedure.procedure import Procedure
 from streamfs.selection.by_name import MakeSelector
@@ -34,12 +32,6 @@ CHANNELS = "channels"
 
 USUAL_CONFIDENCE = 0.9
 """The threshold of classifiers on ranked features, unless one is given."""
-
-N_KERNELS, LEAST_KERNELS = 80, 8
-"""Kernels of the patterns that are offered by default: over all columns, and of a column at least."""
-
-FEW_COLUMNS = 6
-"""Columns up to which all kinds of features of each are offered by default; of more, the essential ones."""
 
 
 def train(
@@ -171,7 +163,7 @@ def train(
         )
     make_selector = arguments.selector_of(select, CHANNELS)
     if features is None and select == CHANNELS and costs is None:
-        features = _many_features(streams, seed)
+        features = rich_features(streams, seed)
     offered = arguments.offered_features(streams, features)
     is_forest = select == CHANNELS and classifier in (None, FOREST)
     if is_forest and costs is None and clock_of(offered) < 0:
@@ -190,11 +182,3 @@ def train(
     chosen = TrainingModel(TREE if classifier is None else classifier, confidence or USUAL_CONFIDENCE, seed)
     ranked = RankedFeatures(streams, offered, pricing, costs, make_selector, n_features, chosen, limit)
     return ranked.procedure(progress or quiet)
-
-
-def _many_features(streams: StreamSet, seed: int) -> tuple[Feature, ...]:
-    """Return features for a forest: of all kinds, and patterns that neither level, scale nor start changes."""
-    kinds = RICH if len(streams.columns) <= FEW_COLUMNS else fx.ESSENTIAL
-    n_kernels = max(N_KERNELS // len(streams.columns), LEAST_KERNELS)
-    patterns = pattern_features(streams, n_kernels=n_kernels, normalised=True, shares=False, seed=seed)
-    return (*default_features(streams, kinds), *patterns)

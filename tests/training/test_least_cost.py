@@ -20,6 +20,7 @@ from streamfs.classifiers._calibration import TILT
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.tree import Tree
 from streamfs.data.clock import clock_of
+from streamfs.data.rich_features import rich_features
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.evaluation import monitored
 from streamfs.evaluation.trajectories import Trajectories
@@ -28,7 +29,6 @@ from streamfs.training import least_cost
 from streamfs.training.channel_choice import TOLERANCE, ChoiceCost, mean_delay
 from streamfs.training.confidence import FALLS, LEVELS, _Rule, choose_confidence
 from streamfs.training.correction import MOST_STRETCHED, correction, stretch
-from streamfs.training.cost_aware import _many_features
 from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.decision_points import decision_points
 from streamfs.training.held_out import Followed, OutOfFold
@@ -522,4 +522,4 @@ def test_of_many_columns_the_essential_kinds_are_offered():
         streams = StreamSet(
             rng.normal(size=(8, 12, n_columns)), ["a", "b"] * 4, [f"x{c}" for c in range(n_columns)]
         )
-        assert ("skewness" in {feature.kind.name for feature in _many_features(streams, 0)}) is expected
+        assert ("skewness" in {feature.kind.name for feature in rich_features(streams, 0)}) is expected

@@ -19,7 +19,7 @@ class Candidates(NamedTuple):
 
     `free` features read no column and are in every subset; `proposed` ones are searched, and the others are their
     variants over other channels. The search runs over each of the `groupings` in turn. `offered` are all features
-    that read a column, proposed or not, and their variants.
+    that read a column, also those that are not searched, and their variants.
     """
 
     features: tuple[Feature, ...]
@@ -44,6 +44,7 @@ class Candidates(NamedTuple):
         *,
         vary: bool,
         shared: bool = False,
+        beside: Sequence[Feature] = (),
     ) -> Self:
         """Take the clock, the proposed ones of the features offered, and their variants.
 
@@ -67,4 +68,5 @@ class Candidates(NamedTuple):
         groupings = [ChannelGroups.by_channels(features, searched)] if shared else []
         if not shared or len(searched) <= FEW:
             groupings.append(ChannelGroups.single(searched, alike))
-        return cls(features, tuple(range(len(free))), searched, tuple(groupings), paid)
+        every = dict.fromkeys((*paid, *with_policies(streams, beside, widen=vary)[0]))
+        return cls(features, tuple(range(len(free))), searched, tuple(groupings), tuple(every))

@@ -17,6 +17,7 @@ from streamfs.base.container import digest
 from streamfs.base.progress import Progress, quiet, step
 from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
+from streamfs.data.rich_features import rich_features
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TranslationError
 from streamfs.procedure.procedure import Procedure
@@ -79,7 +80,8 @@ N_STARTS = 8
 class PromiseProblem:
     """Streams, features, and all else on which a promised procedure depends, as `train_promised` describes it.
 
-    `own` is the classifier that `learners` names, unless it is one of ours.
+    `own` is the classifier that `learners` names, unless it is one of ours. If features are `rich`, those of all
+    kinds are offered beside, which are read of the channels found.
     """
 
     streams: StreamSet
@@ -95,6 +97,7 @@ class PromiseProblem:
     seed: int
     n_jobs: int
     own: object = None
+    rich: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.promise, Promise):
@@ -119,8 +122,9 @@ class PromiseProblem:
         """The features to search."""
         train, pricing = self.split.train, self.pricing
         vary = pricing.sends is None and not self.search.as_offered
+        beside = rich_features(train, self.seed) if self.rich and vary and pricing.shares_channels else ()
         return Candidates.among(
-            train, self.features, self._propose(train), vary=vary, shared=pricing.shares_channels
+            train, self.features, self._propose(train), vary=vary, shared=pricing.shares_channels, beside=beside
         )
 
     def trainer(self, progress: Progress = quiet) -> PromiseTrainer:

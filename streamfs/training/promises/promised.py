@@ -57,7 +57,8 @@ def train_promised(
     promise : Promise
         To be kept.
     features : sequence of Feature or str, optional
-        Features to choose from, or their names; by default `default_features`.
+        Features to choose from, or their names; by default `default_features`, and over the channels found all
+        kinds of features that `train` offers.
     costs : Costs, optional
         Costs of the features; by default the messages of their channels, each channel charged once.
     pricing : Pricing or str
@@ -130,7 +131,7 @@ def train_promised(
     arguments.require_classes(streams)
     time_limit = arguments.either_limit(time_limit, horizon)
     make_selector = arguments.selector_of(select)
-    features = arguments.offered_features(streams, features)
+    is_default, features = features is None, arguments.offered_features(streams, features)
     pricing = arguments.pricing_of(pricing, costs, len(features))
     search = SearchSettings() if search is None else search
     if costs is not None:
@@ -150,6 +151,7 @@ def train_promised(
         seed,
         n_jobs,
         classifier,
+        is_default,
     )
     about = made_with(seed, streams, [feature.name for feature in features])
     procedure, split = problem.procedure(about, progress or quiet), problem.split

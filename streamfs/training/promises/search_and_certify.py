@@ -178,9 +178,10 @@ class PromiseTrainer:
         candidates = Candidates(every, tuple(range(n_free)), tuple(range(n_free, len(every))), (), offered)
         return replace(self, candidates=candidates, scouted=scouted)
 
-    def fit(self, subset: Subset, promise: Promise, start: int = 1) -> FittedModel:
-        """Fit the best of the learners to all training streams from a tick on, and calibrate it."""
-        return self._fitted(max(self._tried([(subset, start, DOUBT)], promise), key=_score))
+    def fit(self, subset: Subset, promise: Promise, *starts: int) -> FittedModel:
+        """Fit the best learner to all training streams, from the best of some ticks on, and calibrate it."""
+        ways = [(subset, start, DOUBT) for start in starts or (1,)]
+        return self._fitted(max(self._tried(ways, promise), key=_score))
 
     def fit_best(self, scorer: SubsetScorer) -> FittedModel:
         """Fit the best of what a search has scored with the best learner, from its tick or the first one on.

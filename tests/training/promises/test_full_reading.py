@@ -8,6 +8,7 @@ from helpers.training_options import grouped
 
 import feature_extractors as fx
 from feature_extractors.base import channels_of
+from feature_extractors.catalogue import SHAPE_KINDS
 from streamfs import StreamSet, evaluate, train_promised
 from streamfs.base.progress import quiet
 from streamfs.costs.pricing import Pricing
@@ -90,6 +91,14 @@ def test_no_more_is_computed_than_tables_may_hold(streams, monkeypatch):
     monkeypatch.setattr(full_reading, "MOST_VALUES", 3 * len(train) * train.n_ticks)
     _, full = fitted_to_all(trainer, model, PROMISE)
     assert len([feature for feature in full.features if feature.columns]) == 3
+
+
+def test_by_default_all_kinds_are_read_but_of_given_features_these_alone(streams, monkeypatch):
+    monkeypatch.setattr(full_reading, "GAIN", -np.inf)
+    procedure = train_promised(streams, PROMISE, classifier="extra-trees", n_jobs=1)
+    assert {feature.kind for feature in procedure.features} & set(SHAPE_KINDS)
+    given = {fx.get(name).kind for name in FEATURES} | {fx.get("count()").kind}
+    assert {feature.kind for feature in promised(streams).features} <= given
 
 
 def test_what_was_certified_is_what_an_engine_does(streams, monkeypatch):
