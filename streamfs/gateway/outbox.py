@@ -50,7 +50,7 @@ class Outbox:
         self._n_connections = 0
         self._n_fruitless = 0  # connections
         self._is_fruitful = False  # this connection: whether the broker has confirmed or refused anything
-        self._suspects: set[int] = set()  # numbers of those of which one may end each connection
+        self._suspects: set[int] = set()  # numbers that wait or are under way: one may end each connection
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._under_way) + len(self._refused)
@@ -120,6 +120,7 @@ class Outbox:
         elif self._n_fruitless >= N_FRUITLESS:
             self._suspects = set(self._under_way)
         lost = [each for each in self._under_way.items() if not self._refused.put_back(*each, monotonic())]
+        self._suspects -= self._under_way.keys() - {number for number, _ in lost}
         self._waiting.extendleft(reversed(lost))
         self._under_way.clear()
 
@@ -156,6 +157,7 @@ class Outbox:
         number, publication = self._waiting[0]
         if publication.topic in self._refused:
             self._refused.add(*self._waiting.popleft())
+            self._suspects.discard(number)
             return True
         if not self._transport.publish(publication, number):
             return False
@@ -169,8 +171,6 @@ class Outbox:
         So what the broker refuses never takes the room of what it would accept.
         """
         refused = self._refused.drop_oldest(min(n, max(0, len(self._refused) - self._bound // 2)))
-        self._concluded += refused
-        self.counters["outbox_dropped"] += len(refused)
         n -= len(refused)
         newest = {publication.topic: number for number, publication in self._waiting if publication.retain}
 
@@ -182,5 +182,6 @@ class Outbox:
 
         dropped = {number for number, _ in sorted(self._waiting, key=loss)[:n]}
         self._waiting = deque(each for each in self._waiting if each[0] not in dropped)
-        self._concluded += dropped
-        self.counters["outbox_dropped"] += len(dropped)
+        self._suspects -= dropped
+        self._concluded += (*refused, *dropped)
+        self.counters["outbox_dropped"] += len(refused) + len(dropped)

@@ -59,6 +59,26 @@ def listening(broker):
         yield heard, until
 
 
+class Falling:
+    """A transport that confirms what was sent, unless something fatal is among it: the connection ends."""
+
+    def __init__(self, fatal):
+        self.fatal, self.sent, self.counters = fatal, [], {"connections": 1}
+
+    def publish(self, _publication, number):
+        self.sent.append(number)
+        return True
+
+    def confirmed(self):
+        sent, self.sent = self.sent, []
+        is_lost = not self.fatal.isdisjoint(sent)
+        self.counters["connections"] += is_lost
+        return [] if is_lost else sent
+
+    def refused(self):
+        return []
+
+
 def numbered(first, last):
     """Return numbers, and publications on topics with these numbers."""
     numbers = range(first, last)
@@ -240,3 +260,25 @@ def test_connections_that_are_lost_by_themselves_refuse_nothing_for_long(broker)
         proxy.resume()
         until(lambda: not len(box) and set(heard) == set(topics(1, 11)), box)
         assert not box.refused
+
+
+@pytest.mark.parametrize("falls", ["one of a topic", "all, and some are dropped"])
+def test_once_it_is_known_what_ends_the_connection_the_rest_goes_together(falls):
+    is_one = falls == "one of a topic"
+    transport = Falling({1} if is_one else set(range(1, 11)))
+    box = Outbox(transport, bound=20, dear="dear/")
+    numbers, publications = numbered(1, 11)
+    box.add(
+        numbers, [publications[0] if is_one and number < 4 else publications[number - 1] for number in numbers]
+    )
+    for _ in range(module.N_FRUITLESS + 1):
+        box.pump()
+    if not is_one:
+        transport.fatal = set()
+        box.add(*numbered(11, 41))
+    for _ in range(50):
+        box.pump()
+    assert len(box) == 3 * is_one
+    box.add(*numbered(50, 60))
+    box.pump()
+    assert transport.sent == [*range(50, 60)]
