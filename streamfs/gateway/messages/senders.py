@@ -13,6 +13,9 @@ from streamfs.gateway.messages.topics import check_name
 MARK = "#"
 """What stands between a topic and the node that its payload names: no topic that is published to has it."""
 
+LONGEST = 128
+"""Most characters of a node that a payload names: brokers bound topics, some to 200 levels."""
+
 _PLACE = re.compile(r"\{([^{}]*)\}")
 
 
@@ -36,15 +39,18 @@ class Sender:
         self._paths = Paths(dict.fromkeys(places))
 
     def of(self, payload: bytes) -> str:
-        """Return the node that a payload names; empty if it names none, or none that can be in topics."""
+        """Return the node that a payload names; empty if it names none, or none that can be in topics.
+
+        Brokers end the connection of whoever publishes to a topic with control characters.
+        """
         try:
             document = orjson.loads(payload)
             found = self._paths.found(document) if isinstance(document, dict) else {}
             name = _PLACE.sub(lambda place: _named(found[place[1]]), self.text)
-            check_name("node", name, "+#\0")
+            check_name("node", name, "+#")
         except (ValueError, KeyError, PayloadError):
             return ""
-        return name
+        return name if len(name) <= LONGEST and name.isprintable() else ""
 
 
 def _named(value: Any) -> str:
