@@ -8,6 +8,8 @@ import numpy as np
 from feature_extractors.arrays import Array, Integers
 from streamfs.errors import DataError
 
+_NOT_REAL = "cmM"  # kinds of arrays: complex numbers, durations and dates
+
 
 def given_values(values: Any) -> tuple[Array, Integers | None]:
     """Return values as an array of their own, and the lengths of streams that are given one by one.
@@ -22,15 +24,15 @@ def given_values(values: Any) -> tuple[Array, Integers | None]:
         given = np.asarray(bare)
     except ValueError:  # streams of different lengths
         return _one_by_one(bare)
-    if given.dtype.kind in "cmM":
-        raise DataError(f"values are {given.dtype}, expected real numbers")
     is_of_arrays = given.dtype == object and given.ndim == 1 and not any(map(np.isscalar, given))
-    return _one_by_one(list(given)) if is_of_arrays else (np.array(given, dtype=np.float64), None)
+    return _one_by_one(list(given)) if is_of_arrays else (_real(given), None)
 
 
 def unmasked(values: Any) -> Any:
-    """Return values of which those that a mask of numpy hides are NaN."""
-    return np.ma.filled(values.astype(np.float64), np.nan) if isinstance(values, np.ma.MaskedArray) else values
+    """Return values of which those that a mask of numpy hides are NaN; as they are if they are no real numbers."""
+    if not isinstance(values, np.ma.MaskedArray) or values.dtype.kind in _NOT_REAL:
+        return values
+    return np.ma.filled(values.astype(np.float64), np.nan)
 
 
 def padded(streams: Sequence[Array]) -> Array:
@@ -47,9 +49,17 @@ def padded(streams: Sequence[Array]) -> Array:
 
 
 def _one_by_one(streams: Sequence[Any]) -> tuple[Array, Integers]:
-    arrays = [np.asarray(unmasked(stream), dtype=np.float64) for stream in streams]
+    arrays = [_real(unmasked(stream)) for stream in streams]
     columns = [array[:, np.newaxis] if array.ndim == 1 else array for array in arrays]
     for array in columns:
         if array.ndim != 2:
             raise DataError(f"a stream has shape {array.shape}, expected (n_ticks, n_columns)")
     return padded(columns), np.array([len(array) for array in columns])
+
+
+def _real(values: Any) -> Array:
+    """Return a copy of values as floats."""
+    given = np.asarray(values)
+    if given.dtype.kind in _NOT_REAL:
+        raise DataError(f"values are {given.dtype}, expected real numbers")
+    return np.array(given, dtype=np.float64)

@@ -95,6 +95,12 @@ def assert_same(found, expected):
         ({"period": float("inf")}, "period is inf, expected"),
         ({"values": np.zeros((2, 3, 1), dtype=complex)}, "values are complex128, expected real numbers"),
         ({"values": np.zeros((2, 3, 1), dtype="M8[s]")}, r"values are datetime64\[s\], expected real numbers"),
+        ({"values": [np.zeros(3), np.zeros(2, dtype=complex)]}, "values are complex128, expected real numbers"),
+        (
+            {"values": [np.zeros(3), np.zeros(2, dtype="M8[s]")]},
+            r"values are datetime64\[s\], expected real numbers",
+        ),
+        ({"values": np.ma.zeros((2, 3, 1), dtype=complex)}, "values are complex128, expected real numbers"),
     ],
 )
 def test_arguments_that_do_not_match_are_refused(given, message):
