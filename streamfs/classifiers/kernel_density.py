@@ -20,7 +20,7 @@ class KernelDensityClassifier(ProbableClassifier):
     kernel : {"standard", "adaptive"}
         Whether all rows of a class have the same bandwidths, or wider ones where rows are sparse.
     nominal : sequence of int, optional
-        Integers of the features that are codes of categories.
+        Indices of the features that are codes of categories.
     bandwidth : float, optional
         Bandwidth of every numeric feature in standard deviations of its class; by default Silverman's normal
         reference, (4 / ((d + 2) n))^(1 / (d + 4)) for n rows of d numeric features.

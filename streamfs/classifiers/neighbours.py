@@ -32,7 +32,7 @@ class NeighborsClassifier(ProbableClassifier):
     n_neighbors : int
         Number of rows that vote.
     nominal : sequence of int, optional
-        Integers of the features that are codes of categories.
+        Indices of the features that are codes of categories.
     power : {1, 2}
         Power of each difference in the distance.
     scale : bool
@@ -128,7 +128,7 @@ class NeighborsClassifier(ProbableClassifier):
         distances : ndarray of shape (n, n_neighbors)
             Rising.
         rows : ndarray of int of shape (n, n_neighbors)
-            Integers of the training rows.
+            Indices of the training rows.
         """
         distances, rows = self._nearest(np.ascontiguousarray(query_rows(self, X)))
         return distances if self.power == 1 else np.sqrt(distances), rows

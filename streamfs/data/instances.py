@@ -71,7 +71,7 @@ class Instances:
 
     @property
     def nominal(self) -> tuple[int, ...]:
-        """Integers of the nominal features."""
+        """Indices of the nominal features."""
         return tuple(index for index, kind in enumerate(self.categories) if kind is not None)
 
     @classmethod

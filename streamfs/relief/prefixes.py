@@ -35,7 +35,7 @@ class PrefixRelief(TableEstimator):
     power : {1, 2}
         Power of each difference.
     nominal : sequence of int, optional
-        Integers of the features that are codes of categories.
+        Indices of the features that are codes of categories.
     random_state : int
         Seed of the draw.
     n_features : int, optional
@@ -50,7 +50,7 @@ class PrefixRelief(TableEstimator):
     relevant_ : ndarray of bool of shape (n_features,)
         Features whose weight exceeds the threshold.
     ranking_ : ndarray of int of shape (n_features,)
-        Integers of the features, best first.
+        Indices of the features, best first.
 
     References
     ----------

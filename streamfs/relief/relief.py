@@ -28,7 +28,7 @@ class Relief(FeatureSelector):
     power : {1, 2}
         Power of each difference.
     nominal : sequence of int, optional
-        Integers of the features that are codes of categories.
+        Indices of the features that are codes of categories.
     ranges : array_like of shape (2, n_features), optional
         Lows and highs of the features, by default those of the values, all of which they must include. Those of
         nominal features are ignored.

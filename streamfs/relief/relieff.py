@@ -25,7 +25,7 @@ class ReliefF(Relief):
     power : {1, 2}
         Power of each difference.
     nominal : sequence of int, optional
-        Integers of the features that are codes of categories.
+        Indices of the features that are codes of categories.
     ranges : array_like of shape (2, n_features), optional
         Lows and highs of the features, as in `Relief`.
     random_state : int, RandomState or None

@@ -55,7 +55,7 @@ class StreamRelief(TableEstimator):
     power : {1, 2}
         Power of each difference.
     nominal : sequence of int, optional
-        Integers of the features that are codes of categories.
+        Indices of the features that are codes of categories.
     ranges : {"table", "position"}
         Ranges that normalise the differences: those of the whole table, so that one pass gives the weights of all
         positions, or at each position those of its training set.
@@ -87,7 +87,7 @@ class StreamRelief(TableEstimator):
     relevant_ : ndarray of bool of shape (n_features,)
         Features whose weight exceeds the floor.
     ranking_ : ndarray of int of shape (n_features,)
-        Integers of the features, best first.
+        Indices of the features, best first.
 
     References
     ----------

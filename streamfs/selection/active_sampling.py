@@ -31,7 +31,7 @@ class ActiveFeatureSampling(FeatureSelector):
     Parameters
     ----------
     previous : sequence of int
-        Integers of the features known of all instances; all others are candidates.
+        Indices of the features known of all instances; all others are candidates.
     n_features : int
         Number of candidates to choose.
     policy : {"active", "random"}
@@ -57,11 +57,11 @@ class ActiveFeatureSampling(FeatureSelector):
     ranking_ : ndarray of int
         Their indices: the previous features, then the chosen ones, best first.
     candidates_ : ndarray of int
-        Integers of the candidates, rising; the following have an entry for each.
+        Indices of the candidates, rising; the following have an entry for each.
     error_rates_ : ndarray of shape (n_candidates,)
         Estimated error rate of Bayes' classifier of the previous features and the candidate, from 0 to 1.
     candidate_ranking_ : ndarray of int of shape (n_candidates,)
-        Integers of the candidates by error rate, lowest first; among equals the lowest index is first.
+        Indices of the candidates by error rate, lowest first; among equals the lowest index is first.
     drawn_ : list of ndarray of int
         Instances on which each candidate was extracted, in order, without those held out.
     error_curves_ : ndarray of shape (n_candidates, n_drawn + 1), or None

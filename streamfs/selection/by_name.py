@@ -26,7 +26,7 @@ class Selector(Protocol):
     """What training requires of a selector."""
 
     ranking_: Integers
-    """Integers of the selected features, best first."""
+    """Indices of the selected features, best first."""
 
     def fit(self, table: FeatureTable) -> Any:
         """Rank the features."""

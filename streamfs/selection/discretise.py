@@ -33,7 +33,7 @@ class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, Estimator):
         Whether the rule is applied to each class alone, with the range of all values; the largest resulting number
         of bins is used.
     nominal : sequence of int, optional
-        Integers of the features that are codes of categories, which are left unchanged.
+        Indices of the features that are codes of categories, which are left unchanged.
 
     Attributes
     ----------

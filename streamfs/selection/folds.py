@@ -14,7 +14,7 @@ from streamfs.errors import DataError
 
 
 class Fold(NamedTuple):
-    """Integers of training and test rows, rising."""
+    """Indices of training and test rows, rising."""
 
     training: Integers
     test: Integers

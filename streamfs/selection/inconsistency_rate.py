@@ -13,7 +13,7 @@ from feature_extractors.arrays import Array, Integers
 from streamfs.selection._inconsistency import n_inconsistent, n_inconsistent_with, number_groups, rows_in_doubt
 
 Features = Sequence[int] | Integers
-"""Integers of features, in any order."""
+"""Indices of features, in any order."""
 
 ROOM = 64
 """Counts per row above which a feature's values and the classes are counted in a hash table."""

@@ -44,7 +44,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
     distance : {"selected", "all"}
         The features by which the nearest other instance is found when thresholds are fitted.
     nominal : sequence of int, optional
-        Integers of the features that are codes of categories, which never join. They are not passed to a given
+        Indices of the features that are codes of categories, which never join. They are not passed to a given
         selector.
     laplace : bool
         Whether the probability of a class is (votes + 1) / (all votes + n_classes) or votes / all votes.
@@ -59,7 +59,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
     selector_ : selector
         Fitted.
     subset_ : ndarray of int
-        Integers of the selected features, rising; possibly empty if the selector allows it.
+        Indices of the selected features, rising; possibly empty if the selector allows it.
     means_, deviations_ : ndarray of shape (n_features_in_,)
         Means and standard deviations (of n - 1) of the features as shares of their range; NaN for nominal ones and
         if undefined.

@@ -32,7 +32,7 @@ class Check(NamedTuple):
 
     @property
     def ranking(self) -> Integers:
-        """Integers of the features, best first; among equals the lowest index is first."""
+        """Indices of the features, best first; among equals the lowest index is first."""
         return ranked(self.daf)
 
 
