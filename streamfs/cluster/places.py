@@ -102,7 +102,7 @@ class RecordPlaces:
 
     def addressed(self, record: Record) -> Record:
         """Return a record, with the node that its payload names in its topic, if a source says where."""
-        if record.kind != MESSAGE:
+        if record.kind != MESSAGE or record.topic.startswith((self._labels, self._commands)):
             return record
         return record._replace(topic=self._bindings.addressed(record.topic, record.payload))
 

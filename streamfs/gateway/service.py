@@ -383,10 +383,11 @@ class Gateway:
         bindings = self._core.roster.routes
         if not bindings.has_senders:
             return messages
-        topics = [bindings.addressed(message.topic, message.payload) for message in messages]
         return [
-            message if message.topic == topic else message._replace(topic=topic)
-            for message, topic in zip(messages, topics, strict=True)
+            message
+            if self._core.has_feedback(message.topic)
+            else message._replace(topic=bindings.addressed(message.topic, message.payload))
+            for message in messages
         ]
 
     def _take(self, records: list[Record], n_messages: int) -> None:

@@ -89,3 +89,11 @@ def test_a_record_goes_where_the_node_that_its_payload_names_belongs():
         assert (record.topic, places.of(record)) == (f"hub/up#{node}", streams.of(node))
     clock = clock_record(5.0)
     assert places.addressed(clock) is clock
+
+
+def test_a_label_or_a_command_stays_one_where_a_source_reads_topics_as_long():
+    route = Route.of("+/+/+", "json", node="{id}", fields={"x": "x"})
+    places = RecordPlaces(Bindings.single(("x",), routes=(route,)), 3, "streamfs")
+    for topic in ("streamfs/label/n1", "streamfs/command/gateway"):
+        record = Record(MESSAGE, 0.0, topic, b'{"id":"n1","label":"on"}')
+        assert places.addressed(record) is record

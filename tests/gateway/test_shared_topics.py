@@ -2,6 +2,7 @@
 
 import logging
 import time
+from contextlib import closing
 from threading import Event, Thread
 
 import orjson
@@ -10,6 +11,7 @@ from helpers.procedures import channels_procedure
 from helpers.transports import PATIENCE, ending, listen, until
 
 from streamfs.gateway.core.bindings import Bindings, Route
+from streamfs.gateway.messages.message import Message
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.storage.state import State
@@ -17,6 +19,7 @@ from streamfs.gateway.transport.transport import Transport
 
 pytestmark = pytest.mark.mqtt
 
+WIDE = Route.of("+/+/+", "json", node="{id}", fields={"x": "light"})
 ROUTE = Route.of("hub/+/up", "json", node="{id}", fields={"x": "light"})
 
 
@@ -50,3 +53,14 @@ def test_each_device_of_a_topic_is_a_stream(broker, tmp_path, caplog):
     with State(tmp_path / "state") as state:  # what was logged has the nodes
         again = Gateway(procedure, bindings, Transport(broker.url), state=state)
         assert set(again.core.roster.nodes) == {"a", "b"}
+
+
+@pytest.mark.parametrize("topic", ["streamfs/label/a", "streamfs/command/gateway"])
+def test_a_label_or_a_command_stays_one_where_a_source_reads_topics_as_long(topic):
+    procedure = channels_procedure("light")
+    bindings = Bindings.single(procedure.channels, routes=(WIDE,))
+    payload, topics = b'{"id":"a","x":1}', [topic, "hub/7/up"]
+    with closing(Transport("mqtt://127.0.0.1:1")) as transport:
+        gateway = Gateway(procedure, bindings, transport)
+        addressed = gateway._addressed([Message(each, payload, False, 0.0, "") for each in topics])
+    assert [message.topic for message in addressed] == [topic, "hub/7/up#a"]

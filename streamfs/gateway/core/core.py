@@ -105,6 +105,10 @@ class Core:
         self._labels = f"{options.prefix}/label/"
         self._commands = f"{options.prefix}/command/{options.name}"
 
+    def has_feedback(self, topic: str) -> bool:
+        """Return whether a topic has labels or commands, whatever sources read it."""
+        return topic.startswith(self._labels) or topic == self._commands
+
     @property
     def procedure(self) -> Procedure:
         """The model of new episodes."""
@@ -228,7 +232,7 @@ class Core:
             if record.kind != MESSAGE:
                 self._feed()
                 self._take_control(record)
-            elif record.topic.startswith(self._labels) or record.topic == self._commands:
+            elif self.has_feedback(record.topic):
                 self._feed()
                 self._take_feedback(record)
             elif asks and self.conduct.listens(record.topic):
