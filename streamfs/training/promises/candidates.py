@@ -18,15 +18,15 @@ class Candidates(NamedTuple):
     """Features to search, as indices of `features`.
 
     `free` features read no column and are in every subset; `proposed` ones are searched, and the others are their
-    variants over other channels. The search runs over each of the `groupings` in turn. `offered` are all features
-    that read a column, also those that are not searched, and their variants.
+    variants over other channels. The search runs over each of the `groupings` in turn. `offers` are sets of
+    features that read a column, with their variants, also of such as are not searched.
     """
 
     features: tuple[Feature, ...]
     free: tuple[int, ...]
     proposed: tuple[int, ...]
     groupings: tuple[ChannelGroups, ...]
-    offered: tuple[Feature, ...]
+    offers: tuple[tuple[Feature, ...], ...]
 
     @property
     def plain(self) -> tuple[tuple[int, ...], ...]:
@@ -68,5 +68,5 @@ class Candidates(NamedTuple):
         groupings = [ChannelGroups.by_channels(features, searched)] if shared else []
         if not shared or len(searched) <= FEW:
             groupings.append(ChannelGroups.single(searched, alike))
-        every = dict.fromkeys((*paid, *with_policies(streams, beside, widen=vary)[0]))
-        return cls(features, tuple(range(len(free))), searched, tuple(groupings), tuple(every))
+        further = (with_policies(streams, beside, widen=vary)[0],) if beside else ()
+        return cls(features, tuple(range(len(free))), searched, tuple(groupings), (paid, *further))

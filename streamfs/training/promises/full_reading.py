@@ -26,20 +26,22 @@ def fitted_to_all(
     All else that reads the same channels is free, and a forest sees more in it, perhaps sooner. Nothing was chosen
     among these features, so that their shares are not doubted as those of the features found.
     """
-    features = reading(channels_of(model.features), trainer.candidates.offered)
-    train = trainer.split.train
-    features = features[: MOST_VALUES // (len(train) * train.n_ticks)]
-    if len(features) <= len(model.features):
-        return trainer, model
-    full = trainer.with_features(features)
-    full = replace(
-        full, learners={name: trainer.learners[name] for name in dict.fromkeys((FOREST, model.learner))}
-    )
+    train, channels = trainer.split.train, channels_of(model.features)
+    most = MOST_VALUES // (len(train) * train.n_ticks)
     starts = [start for start in trainer.starts if start < model.start]
-    other = full.fit(full.candidates.proposed, promise, *starts, model.start)
-    n_test, most = len(trainer.split.test), trainer.max_cost
-    found, all_read = (
-        evaluate_subset(each.held_out, promise, n_test, max_cost=most, doubt=doubt).score
-        for each, doubt in ((model, DOUBT_OF_FOUND), (other, DOUBT_OF_PLAIN))
-    )
-    return (full, other) if all_read > found + GAIN else (trainer, model)
+
+    def score(each: FittedModel, doubt: float) -> float:
+        n_test = len(trainer.split.test)
+        return evaluate_subset(each.held_out, promise, n_test, max_cost=trainer.max_cost, doubt=doubt).score
+
+    best, best_score = (trainer, model), score(model, DOUBT_OF_FOUND) + GAIN
+    for features in dict.fromkeys(reading(channels, offered)[:most] for offered in trainer.candidates.offers):
+        if len(features) <= len(model.features):
+            continue
+        full = trainer.with_features(features)
+        learners = dict.fromkeys((FOREST, model.learner))
+        full = replace(full, learners={name: trainer.learners[name] for name in learners})
+        other = full.fit(full.candidates.proposed, promise, *starts, model.start)
+        if score(other, DOUBT_OF_PLAIN) > best_score:
+            best, best_score = (full, other), score(other, DOUBT_OF_PLAIN)
+    return best

@@ -174,8 +174,8 @@ class PromiseTrainer:
         every, train, pricing = (*free, *features), self.split.train, self.pricing
         table = tabulate(train, every, pricing.max_silence)
         scouted = replace(self.scouted, table=table, spending=pricing.spending_of(train, table))
-        n_free, offered = len(free), self.candidates.offered
-        candidates = Candidates(every, tuple(range(n_free)), tuple(range(n_free, len(every))), (), offered)
+        n_free, offers = len(free), self.candidates.offers
+        candidates = Candidates(every, tuple(range(n_free)), tuple(range(n_free, len(every))), (), offers)
         return replace(self, candidates=candidates, scouted=scouted)
 
     def fit(self, subset: Subset, promise: Promise, *starts: int) -> FittedModel:

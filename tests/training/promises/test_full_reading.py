@@ -78,7 +78,7 @@ def test_what_is_no_better_by_a_tenth_changes_nothing(streams, monkeypatch):
 
 def test_nothing_is_fitted_where_all_is_read(streams, monkeypatch):
     trainer, model = last_alone(streams)
-    everything = trainer.with_features(reading(channels_of(model.features), trainer.candidates.offered))
+    everything = trainer.with_features(reading(channels_of(model.features), trainer.candidates.offers[0]))
     full = everything.fit(everything.candidates.proposed, PROMISE)
     monkeypatch.setattr(full_reading, "GAIN", -np.inf)
     assert fitted_to_all(everything, full, PROMISE) == (everything, full)
