@@ -13,6 +13,7 @@ from feature_extractors.report import Policy
 from streamfs.gateway.core.device_profile import DeviceProfile, Report
 from streamfs.gateway.messages.codecs.sparkplug import DOUBLE, Metric, encode_metrics
 from streamfs.gateway.messages.publication import Publication
+from streamfs.gateway.messages.senders import MARK
 
 _LEVELS_OF_EDGE = 4  # of topics of Sparkplug without a device
 _ONE = re.compile(r"\{(\w+)\}")
@@ -154,10 +155,13 @@ def written_metrics(profile: DeviceProfile, quantity: str, asked: Asked, topic: 
 
 
 def _levels(topic: str) -> dict[str, Any]:
-    """Return the levels of a topic as placeholders, and what Sparkplug makes of them; none without a topic."""
+    """Return the levels of a topic as placeholders, and what Sparkplug makes of them; none without a topic.
+
+    A node that payloads name stands behind the topic, not in a level of its own.
+    """
     if not topic:
         return {}
-    levels = topic.split("/")
+    levels = topic.partition(MARK)[0].split("/")
     kind, scope = ("DCMD", "Device") if len(levels) > _LEVELS_OF_EDGE else ("NCMD", "Node")
     command = "/".join([*levels[:2], kind, *levels[3:]])
     return {f"level{i}": level for i, level in enumerate(levels)} | {"command": command, "scope": scope}

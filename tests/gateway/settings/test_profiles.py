@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 
@@ -576,3 +577,10 @@ def test_silent_devices_that_a_bridge_knows_are_named():
     assert "# its bridge knows 2 others, not heard: kitchen/floor (battery), cellar (battery)\n" in text
     assert tomllib.loads(text)["node"] == {"floor": {"alias": ["kitchen/floor"]}}
     assert proposal(messages[:1], ["temperature"]).count("[[source]]") == 1
+
+
+def test_a_node_that_a_payload_names_is_no_level_of_the_topic_of_what_it_is_asked():
+    known = load_profile("thethings")
+    profile = replace(known, report=replace(known.report, topic="{level0}/{level2}/{device}"))
+    asked = message(profile, "n1", "", Asked(60.0, 60.0, 0.0), 7, Address("gateways/up/hall#n1", {}, 0.0))
+    assert asked.topic == "gateways/hall/n1"
