@@ -112,7 +112,7 @@ BUGS = (
     Bug(
         "a refused publication counts as delivered",
         "outbox.py",
-        "self._refused.refuse(number, self._under_way.pop(number), reason, monotonic())",
+        "self._refused.refuse(number, publication, reason, monotonic())",
         "self._concluded.append(number)",
     ),
     Bug(

@@ -13,7 +13,7 @@ def device_warnings(devices: Iterable[Device]) -> list[str]:
 
     Examples
     --------
-    >>> device = Device("kitchen", "kitchen", "tasmota:0", 0.0, 9.0, 0.0, disobeys=True)
+    >>> device = Device("kitchen", "kitchen", "tasmota:0", 9.0, 0.0, disobeys=True)
     >>> device_warnings([device])
     ['kitchen (tasmota) does not do what it is asked; it is asked again once a day, and thinned here meanwhile']
     """
@@ -41,7 +41,7 @@ def unguarded_warning(devices: Iterable[Device]) -> list[str]:
 
     Examples
     --------
-    >>> unguarded_warning([Device("kitchen", "kitchen", "tasmota:0", 0.0, 9.0, 0.0)])
+    >>> unguarded_warning([Device("kitchen", "kitchen", "tasmota:0", 9.0, 0.0)])
     ['if the gateway dies, kitchen keeps the interval that it was asked for last: no streamfs guard is online']
     """
     names = [device.name for device in devices]
