@@ -102,7 +102,8 @@ class RecordPlaces:
 
     def addressed(self, record: Record) -> Record:
         """Return a record, with the node that its payload names in its topic, if a source says where."""
-        if record.kind != MESSAGE or record.topic.startswith((self._labels, self._commands)):
+        is_reading = record.kind == MESSAGE and not record.topic.startswith((self._labels, self._commands))
+        if not (self._bindings.has_senders and is_reading):
             return record
         return record._replace(topic=self._bindings.addressed(record.topic, record.payload))
 

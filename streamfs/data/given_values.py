@@ -62,4 +62,7 @@ def _real(values: Any) -> Array:
     given = np.asarray(values)
     if given.dtype.kind in _NOT_REAL:
         raise DataError(f"values are {given.dtype}, expected real numbers")
-    return np.array(given, dtype=np.float64)
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"values are {given.dtype}, expected real numbers: {error}") from error

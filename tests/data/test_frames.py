@@ -99,6 +99,15 @@ def test_columns_of_pandas_may_be_numbers():
     assert StreamSet.from_frame(frame, columns=[1, 0]).columns == ("1", "0")
 
 
+@pytest.mark.parametrize(
+    ("meaning", "name"), [("time", 7), ("stream", 7), ("label", 7), ("time", (7,)), ("stream", [7])]
+)
+def test_a_column_with_a_meaning_may_be_a_number_too(meaning, name):
+    frame = as_pandas(FRAME)
+    found = StreamSet.from_frame(frame.rename(columns={meaning: 7}), **{meaning: name})
+    assert found.to_frame().equals(StreamSet.from_frame(frame).to_frame())
+
+
 def test_columns_of_pandas_that_are_named_twice_are_refused():
     with pytest.raises(DataError, match="column 'time' occurs twice"):
         StreamSet.from_frame(as_pandas(FRAME).set_index("time", drop=False))

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from numbers import Integral
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from streamfs.data.recordings.words import UNIT, check_values
@@ -106,6 +108,7 @@ class Layout:
     labelled: bool = True
 
     def __post_init__(self) -> None:
+        self._set_names()
         self._set_times()
         self._set_streams()
         if self.long is not None:
@@ -158,6 +161,10 @@ class Layout:
             if not (self.stream and all(self.stream)):
                 raise DataError(f"stream is {self.stream!r}, expected a column, or several")
             object.__setattr__(self, "stream", self.stream[0] if len(self.stream) == 1 else tuple(self.stream))
+
+    def _set_names(self) -> None:
+        for name in ("stream", "time", "label"):
+            object.__setattr__(self, name, _as_text(getattr(self, name)))
 
     def _set_times(self) -> None:
         if not isinstance(self.time, str):
@@ -216,3 +223,10 @@ def check_period(period: float | None) -> None:
     """Refuse a period that is not a positive number of seconds."""
     if period is not None and not (isfinite(period) and period > 0):
         raise DataError(f"period is {period}, expected a positive number of seconds")
+
+
+def _as_text(names: Any) -> Any:
+    """Return names of columns, of which those of pandas may be numbers, as text; all else as it is."""
+    if isinstance(names, Integral):
+        return str(names)
+    return type(names)(map(_as_text, names)) if isinstance(names, list | tuple) else names

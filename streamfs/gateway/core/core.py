@@ -48,6 +48,7 @@ from streamfs.gateway.core.timing import Timing
 from streamfs.gateway.core.unheard import Unheard, unheard
 from streamfs.gateway.core.zone_parcel import Parts, adopt_zone, drop_zone, members_of, named_members, pack_zone
 from streamfs.gateway.messages.publication import Publication
+from streamfs.gateway.messages.senders import MARK
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.promise_monitor import raised
 
@@ -235,10 +236,10 @@ class Core:
             elif self.has_feedback(record.topic):
                 self._feed()
                 self._take_feedback(record)
-            elif asks and self.conduct.listens(record.topic):
+            elif asks and self.conduct.listens(topic := record.topic.partition(MARK)[0]):
                 self._feed()
                 self._note_wanted()
-                self._effects.publications += self.conduct.receive(record.topic, record.payload, record.arrival)
+                self._effects.publications += self.conduct.receive(topic, record.payload, record.arrival)
                 if self.roster.routes.route(record.topic) is not None:  # it has readings, too
                     self._take_message(record)
             else:

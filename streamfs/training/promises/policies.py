@@ -71,26 +71,30 @@ def _variants(streams: StreamSet, feature: Feature) -> list[Feature]:
 def _over(feature: Feature, *policies: Policy) -> Feature:
     """Return the same feature with other policies on its columns, one for all or one each."""
     each = policies * len(feature.columns) if len(policies) == 1 else policies
-    columns = tuple(
+    channels = (
         channel_name(split_channel(channel)[0], policy, split_opening(channel)[1])
         for channel, policy in zip(feature.columns, each, strict=True)
     )
-    return Feature(feature.kind, columns, feature.params)
+    return _reread(feature, channels)
 
 
 def opening_at(feature: Feature, ticks: Mapping[str, int]) -> Feature:
     """Return the same feature over channels that open at the ticks of their quantities."""
     columns = (split_channel(channel) for channel in feature.columns)
-    opening = tuple(channel_name(column, policy, ticks[quantity_of(column)]) for column, policy in columns)
-    return Feature(feature.kind, opening, feature.params)
+    channels = (channel_name(column, policy, ticks[quantity_of(column)]) for column, policy in columns)
+    return _reread(feature, channels)
 
 
 def reading(channels: Iterable[str], features: Iterable[Feature]) -> tuple[Feature, ...]:
     """Return the features that read some channels alone, over these as they open."""
     opened = {split_opening(channel)[0]: channel for channel in channels}
     readable = (feature for feature in features if feature.columns and opened.keys() >= set(feature.columns))
-    columns = ((feature, tuple(opened[channel] for channel in feature.columns)) for feature in readable)
-    return tuple(Feature(feature.kind, over, feature.params) for feature, over in columns)
+    return tuple(_reread(feature, (opened[column] for column in feature.columns)) for feature in readable)
+
+
+def _reread(feature: Feature, channels: Iterable[str]) -> Feature:
+    """Return the same feature over other channels."""
+    return Feature(feature.kind, tuple(channels), feature.params)
 
 
 def opens_at_once(feature: Feature) -> bool:

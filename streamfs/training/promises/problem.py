@@ -122,10 +122,15 @@ class PromiseProblem:
         """The features to search."""
         train, pricing = self.split.train, self.pricing
         vary = pricing.sends is None and not self.search.as_offered
-        beside = rich_features(train, self.seed) if self.rich and vary and pricing.shares_channels else ()
+        beside = rich_features(train, self.seed) if self.rich and self._reads_all else ()
         return Candidates.among(
             train, self.features, self._propose(train), vary=vary, shared=pricing.shares_channels, beside=beside
         )
+
+    @property
+    def _reads_all(self) -> bool:
+        """Whether all features of the channels found are tried, as they cost no message more."""
+        return self.pricing.shares_channels and not self.search.as_offered and FOREST in self.learners
 
     def trainer(self, progress: Progress = quiet) -> PromiseTrainer:
         """Compute the candidates on the training streams."""
@@ -181,8 +186,8 @@ class PromiseProblem:
         if self.pricing.sends is None and not settings.as_offered and settings.strategy == "floating":
             with step(progress, "searching when channels open"):
                 trainer, best = fitted_later(trainer, scorer, best)
-        if self.pricing.shares_channels and not settings.as_offered and FOREST in self.learners:
-            with step(progress, "reading all that the channels tell"):
+        if self._reads_all:
+            with step(progress, "trying all features of the channels"):
                 trainer, best = fitted_to_all(trainer, best, self.promise)
         return Found(self, trainer, scorer, trainer.tuned(best, self.promise))
 

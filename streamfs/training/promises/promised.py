@@ -131,7 +131,8 @@ def train_promised(
     arguments.require_classes(streams)
     time_limit = arguments.either_limit(time_limit, horizon)
     make_selector = arguments.selector_of(select)
-    is_default, features = features is None, arguments.offered_features(streams, features)
+    is_rich = features is None
+    features = arguments.offered_features(streams, features)
     pricing = arguments.pricing_of(pricing, costs, len(features))
     search = SearchSettings() if search is None else search
     if costs is not None:
@@ -151,7 +152,7 @@ def train_promised(
         seed,
         n_jobs,
         classifier,
-        is_default,
+        is_rich,
     )
     about = made_with(seed, streams, [feature.name for feature in features])
     procedure, split = problem.procedure(about, progress or quiet), problem.split

@@ -13,6 +13,7 @@ from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.conduct import DAY
 from streamfs.gateway.core.device_states import Device, device_of_state
 from streamfs.gateway.core.records import clock_record
+from streamfs.gateway.messages.senders import MARK
 from streamfs.gateway.settings.profiles import load_profile
 
 PERIOD = 60.0
@@ -84,6 +85,14 @@ def test_a_sleeper_is_asked_as_it_reports_and_rests_when_it_is_decided():
         "devices_acknowledged": 2,
         "devices_obeyed": 1,
     }
+
+
+def test_an_answer_counts_where_a_source_reads_its_topic_too_and_payloads_name_nodes():
+    core = begun(Z)
+    (asked,) = said(core.take([report(0.0, 0.0)]))
+    answered = answer(asked["transaction"], 1.0)
+    core.take([answered._replace(topic=f"{answered.topic}{MARK}n1")])
+    assert only(core).state == "acknowledged"
 
 
 def test_a_device_that_always_hears_is_asked_again_until_it_answers():
