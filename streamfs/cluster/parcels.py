@@ -127,10 +127,14 @@ def in_order(samples: pa.Table, channels: Sequence[str]) -> Samples:
 def divide_records(
     records: Iterable[Record], first: int, source: int, places: RecordPlaces
 ) -> Iterator[RecordParcel]:
-    """Divide consecutive records of a source among shards; what concerns all is in a parcel of each."""
+    """Divide consecutive records of a source among shards; what concerns all is in a parcel of each.
+
+    The parts of a message of several nodes have its position.
+    """
     of_shard: dict[int, list[Record]] = defaultdict(list)
     begun: dict[int, int] = {}
-    for position, record in enumerate(records, first):
+    parts = ((position, part) for position, whole in enumerate(records, first) for part in places.addressed(whole))
+    for position, record in parts:
         place = places.of(record)
         for shard in places.shards if place == EVERYWHERE else (place,):
             begun.setdefault(shard, position)

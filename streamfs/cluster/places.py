@@ -100,12 +100,13 @@ class RecordPlaces:
             found = self._known[record.topic] = self._of_topic(record.topic)
         return found
 
-    def addressed(self, record: Record) -> Record:
-        """Return a record, with the node that its payload names in its topic, if a source says where."""
+    def addressed(self, record: Record) -> list[Record]:
+        """Return the parts of a record, with the nodes that its payload names, if a source says where."""
         is_reading = record.kind == MESSAGE and not record.topic.startswith((self._labels, self._commands))
         if not (self._bindings.has_senders and is_reading):
-            return record
-        return record._replace(topic=self._bindings.addressed(record.topic, record.payload))
+            return [record]
+        parts = self._bindings.addressed(record.topic, record.payload)
+        return [record._replace(topic=topic, payload=payload) for topic, payload in parts]
 
     def part_of(self, shard: int) -> Bindings:
         """Return the bindings of a shard."""

@@ -1,6 +1,7 @@
 """A guard: asks devices for their safe interval while their gateway is offline."""
 
 from collections.abc import Mapping
+from itertools import product
 from threading import Event
 from typing import Any
 
@@ -114,11 +115,11 @@ class Guard:
 
     def _hear_device(self, topic: str, payload: bytes, now: float) -> list[Publication]:
         publications = self.conduct.receive(topic, payload, now) if self.conduct.listens(topic) else []
-        topic = addressed(self._routes, topic, payload)
-        for route in self._routes:
-            routed = None if route.ignores(topic) else route.find(topic)
+        parts = addressed(self._routes, topic, payload)
+        for part, route in product(parts, self._routes):
+            routed = None if route.ignores(part.topic) else route.find(part.topic)
             if routed is not None and self.conduct.knows(routed.called, routed.device):
-                publications += self.conduct.hear(routed.called, routed.device, now, topic)
+                publications += self.conduct.hear(routed.called, routed.device, now, part.topic)
         return publications if self.acts else []
 
     def _new_conduct(self) -> Conduct:

@@ -379,15 +379,18 @@ class Gateway:
         self._take(records, len(received))
 
     def _addressed(self, messages: list[Message]) -> list[Message]:
-        """Return messages, with the nodes that payloads name in their topics."""
-        bindings = self._core.roster.routes
+        """Return messages, with the nodes that payloads name in their topics: one for each of these."""
+        bindings, most = self._core.roster.routes, self._core.options.limits.payload_bytes
         if not bindings.has_senders:
             return messages
         return [
-            message
-            if self._core.has_feedback(message.topic)
-            else message._replace(topic=bindings.addressed(message.topic, message.payload))
+            message._replace(topic=topic, payload=payload)
             for message in messages
+            for topic, payload in (
+                [message[:2]]
+                if self._core.has_feedback(message.topic) or len(message.payload) > most
+                else bindings.addressed(message.topic, message.payload)
+            )
         ]
 
     def _take(self, records: list[Record], n_messages: int) -> None:

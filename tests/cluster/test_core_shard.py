@@ -75,6 +75,9 @@ def test_records_of_several_sources_are_taken_by_arrival_and_those_of_one_in_its
         def of(self, _):
             return 1
 
+        def addressed(self, record):
+            return [record]
+
     parcels = []
     for source, arrivals in enumerate(sources):
         records = [Record(0, arrival, f"{source}", b"%d" % place) for place, arrival in enumerate(arrivals)]

@@ -20,13 +20,14 @@ from streamfs.gateway.transport.transport import Transport
 pytestmark = pytest.mark.mqtt
 
 WIDE = Route.of("+/+/+", "json", node="{id}", fields={"x": "light"})
+MANY = Route.of("many/up", "json", node="{*}", fields={"*.x": "light"})
 ROUTE = Route.of("hub/+/up", "json", node="{id}", fields={"x": "light"})
 
 
 def test_each_device_of_a_topic_is_a_stream(broker, tmp_path, caplog):
     caplog.set_level(logging.WARNING)
     procedure = channels_procedure("light")
-    bindings = Bindings.single(procedure.channels, routes=(ROUTE,))
+    bindings = Bindings.single(procedure.channels, routes=(ROUTE, MANY))
     stop, now = Event(), int(time.time())
     with State(tmp_path / "state") as state:
         gateway = Gateway(procedure, bindings, Transport(broker.url), state=state)
@@ -37,6 +38,7 @@ def test_each_device_of_a_topic_is_a_stream(broker, tmp_path, caplog):
             with ending(listen(broker.url, topics=["streamfs/decision/+"])) as client:
                 client.publish(Publication("hub/7/up", b'{"x":1}', retain=False))
                 for tick in range(5):
+                    client.publish(Publication("many/up", b'{"c":{"x":0},"d":{"x":0}}', retain=False))
                     for node, hub in (("a", 7), ("b", 7), ("b", 8)):
                         said = {"id": node, "t": now + tick, "x": node == "a"}
                         client.publish(Publication(f"hub/{hub}/up", orjson.dumps(said), retain=False))
@@ -48,11 +50,11 @@ def test_each_device_of_a_topic_is_a_stream(broker, tmp_path, caplog):
             stop.set()
             gateway.wake()
             thread.join()
-        assert set(gateway.core.spent.nodes) == {"a", "b"}
+        assert set(gateway.core.spent.nodes) == {"a", "b", "c", "d"}
     assert "its payload has nothing at {id} that can name a node" in caplog.text
     with State(tmp_path / "state") as state:  # what was logged has the nodes
         again = Gateway(procedure, bindings, Transport(broker.url), state=state)
-        assert set(again.core.roster.nodes) == {"a", "b"}
+        assert set(again.core.roster.nodes) == {"a", "b", "c", "d"}
 
 
 @pytest.mark.parametrize("topic", ["streamfs/label/a", "streamfs/command/gateway"])

@@ -67,7 +67,7 @@ class _Reader(DataSourceStreamReader):
     def divided(self, records: Iterable[Record], first: int, source: int) -> Iterator[Parcels]:
         """Yield the parcels of records."""
         places = record_places(self.job["configuration"].encode(), tuple(self.job["channels"]), self.job["shards"])
-        yield divide_records(map(places.addressed, records), first, source, places)
+        yield divide_records(records, first, source, places)
 
 
 class FilesReader(_Reader):

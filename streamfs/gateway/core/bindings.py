@@ -9,7 +9,7 @@ from feature_extractors.report import split_channel, split_column, split_opening
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.feeds import Feed, feeds_of
 from streamfs.gateway.core.pairs import MAX_PAIRS, group_pairs
-from streamfs.gateway.core.routes import STANDARD, Route, Routed, level_of, senders_of, with_sender
+from streamfs.gateway.core.routes import STANDARD, Addressed, Route, Routed, by_sender, level_of, senders_of
 from streamfs.gateway.core.shards import Share, zone_by_node
 from streamfs.gateway.messages.senders import Sender
 from streamfs.gateway.messages.topics import check_name
@@ -252,14 +252,14 @@ class Bindings:
             self._routes_in_zones[key] = self.routes[number].in_zone(zone)
         return self._routes_in_zones[key]
 
-    def addressed(self, topic: str, payload: bytes) -> str:
-        """Return a topic, with the node that the payload names if a source says where: see `routes.addressed`."""
+    def addressed(self, topic: str, payload: bytes) -> list[Addressed]:
+        """Return the parts of a message, with the nodes that its payload names: see `routes.addressed`."""
         senders = self._senders.get(topic)
         if senders is None:
             if len(self._senders) >= MAX_TOPICS:
                 self._senders.clear()
             senders = self._senders[topic] = senders_of(self.routes, topic)
-        return with_sender(senders, topic, payload)
+        return by_sender(senders, topic, payload)
 
     def ignores(self, topic: str) -> bool:
         """Return whether a topic is known to have no readings."""

@@ -8,7 +8,7 @@ import orjson
 from feature_extractors.report import split_channel
 from streamfs.gateway.messages.codecs import FORMATS, Codec, codec_for, own_codec
 from streamfs.gateway.messages.codecs.units import Conversion, ConvertedCodec, StatedUnit, conversion_of
-from streamfs.gateway.messages.senders import MARK, Sender, names_sender
+from streamfs.gateway.messages.senders import MARK, Sender, Sent, names_sender
 from streamfs.gateway.messages.topics import Template
 
 __all__ = ["STANDARD", "Route", "Routed"]
@@ -85,7 +85,8 @@ class Route(NamedTuple):
         conversions = {name: conversion_of(text) for name, text in (units or {}).items()}
         if name not in _JSON and any(isinstance(each, StatedUnit) for each in conversions.values()):
             raise ValueError(f"units are stated by JSON payloads, and format is {name!r}")
-        sender = Sender(node) if names_sender(node) else None
+        is_batch = options.get("records") is not None
+        sender = Sender(node, read_together=is_batch) if names_sender(node) else None
         if sender is not None and name not in _JSON:
             raise ValueError(f"node is {node!r}, but only JSON payloads name nodes, and format is {name!r}")
         codec = codec_for(name, **options) if name in FORMATS else own_codec(name, options)
@@ -151,16 +152,25 @@ class Route(NamedTuple):
         return self.template.filters(tuple(columns) if self.quantities else channels)
 
 
-def addressed(routes: Iterable[Route], topic: str, payload: bytes) -> str:
-    """Return a topic, with the node behind a `MARK` if the first route that fits has it from the payload.
+class Addressed(NamedTuple):
+    """A message, or one device's part of it; the node is in the topic if the payload names it."""
+
+    topic: str
+    payload: bytes
+
+
+def addressed(routes: Iterable[Route], topic: str, payload: bytes) -> list[Addressed]:
+    """Return the parts of a message, with nodes behind a `MARK` if the first route that fits has these from it.
+
+    Mostly it is one part, the message itself; a source whose node has a ``*`` reads messages of several devices.
 
     Examples
     --------
     >>> routes = [Route.of("rtl_433/+/events", "json", node="{id}", fields={"temperature_C": "temperature"})]
     >>> addressed(routes, "rtl_433/attic/events", b'{"id": 11, "temperature_C": 4.5}')
-    'rtl_433/attic/events#11'
+    [Addressed(topic='rtl_433/attic/events#11', payload=b'{"id": 11, "temperature_C": 4.5}')]
     """
-    return with_sender(senders_of(routes, topic), topic, payload)
+    return by_sender(senders_of(routes, topic), topic, payload)
 
 
 def senders_of(routes: Iterable[Route], topic: str) -> tuple[Sender, ...]:
@@ -176,10 +186,10 @@ def senders_of(routes: Iterable[Route], topic: str) -> tuple[Sender, ...]:
     return tuple(found)
 
 
-def with_sender(senders: Iterable[Sender], topic: str, payload: bytes) -> str:
-    """Return a topic, with the node behind a `MARK` if a payload names it."""
-    node = next((node for sender in senders if (node := sender.of(payload))), "")
-    return f"{topic}{MARK}{node}" if node else topic
+def by_sender(senders: Iterable[Sender], topic: str, payload: bytes) -> list[Addressed]:
+    """Return the parts of a message, each with the node behind a `MARK` in its topic, that a payload names."""
+    sent = next((sent for sender in senders if (sent := sender.sent(payload))), [Sent("", payload)])
+    return [Addressed(f"{topic}{MARK}{node}" if node else topic, part) for node, part in sent]
 
 
 def unnamed(routes: Iterable[Route], topic: str) -> str:

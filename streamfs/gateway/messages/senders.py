@@ -1,13 +1,15 @@
 """Nodes that payloads name: gateways of radios publish what many devices send on one topic."""
 
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import orjson
 
 from streamfs.errors import PayloadError
 from streamfs.gateway.messages.codecs.checks import shown
 from streamfs.gateway.messages.codecs.paths import Paths
+from streamfs.gateway.messages.dividing import Division, Place
 from streamfs.gateway.messages.topics import check_name
 
 MARK = "#"
@@ -16,7 +18,17 @@ MARK = "#"
 LONGEST = 128
 """Most characters of a node that a payload names: brokers bound topics, some to 200 levels."""
 
+MOST, LARGEST = 1000, 4_000_000
+"""Most nodes that a payload names, and bytes of all that they have sent: each part repeats what is common."""
+
 _PLACE = re.compile(r"\{([^{}]*)\}")
+
+
+class Sent(NamedTuple):
+    """The node that a payload names, and what it has sent: the payload, or its part of it."""
+
+    node: str
+    payload: bytes
 
 
 def names_sender(node: str) -> bool:
@@ -27,30 +39,81 @@ def names_sender(node: str) -> bool:
 class Sender:
     """Who has sent a JSON payload, by a text with paths in braces: ``{model}-{id}``.
 
+    With a ``*`` in its paths it may be several nodes, each of which has sent its part: ``{devices.*.id}`` for each
+    element of an array, or each object in an object; ``{*}`` is the name of each object or array in an object.
+    Elements of the same node stay together in an array that is the payload, or that is `read_together`.
+
     >>> Sender("{model}-{id}").of(b'{"model": "Nexus", "id": 11, "temperature_C": 4.5}')
     'Nexus-11'
+    >>> Sender("{*.id}").sent(b'[{"id": "a", "x": 1}, {"id": "b", "x": 2}, {"id": "a", "x": 3}]')
+    [Sent(node='a', payload=b'[{"id":"a","x":1},{"id":"a","x":3}]'), Sent(node='b', payload=b'[{"id":"b","x":2}]')]
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, read_together: bool = False) -> None:
         places = _PLACE.findall(text)
         if not places or names_sender(_PLACE.sub("", text)):
             raise ValueError(f"node is {text!r}, expected paths in a payload, each in braces, such as {{id}}")
         self.text = text
         self._paths = Paths(dict.fromkeys(places))
+        self._division = Division.of(places)
+        self._is_together = read_together or self._division is None or not self._division.path
+        self._by_name = {path for path in places if self._division is not None and self._division.is_end_of(path)}
 
     def of(self, payload: bytes) -> str:
-        """Return the node that a payload names; empty if it names none, or none that can be in topics.
+        """Return the first node that a payload names; empty if it names none, or none that can be in topics.
 
         Brokers end the connection of whoever publishes to a topic with control characters.
         """
+        sent = self.sent(payload)
+        return sent[0].node if sent else ""
+
+    def sent(self, payload: bytes) -> list[Sent]:
+        """Return the nodes that a payload names, each with what it has sent; nothing if there is too much.
+
+        Elements of an array that name none are together without a node, and come last.
+        """
         try:
             document = orjson.loads(payload)
-            found = self._paths.found(document) if isinstance(document, dict) else {}
-            name = _PLACE.sub(lambda place: _named(found[place[1]]), self.text)
-            check_name("node", name, "+#")
+        except orjson.JSONDecodeError:
+            return []
+        place = None if self._division is None else self._division.place(document)
+        if place is None:
+            node = self._name(document) if isinstance(document, dict) else ""
+            return [Sent(node, payload)] if node else []
+        named = [(self._name(part, name), number) for number, (name, part) in enumerate(place.parts())]
+        if place.names:  # other parts of an object are no devices
+            named = [each for each in named if each[0]] or [("", 0)]
+        if len({node for node, _ in named}) > 1 or not (self._is_together or len(named) == 1):
+            return self._divided(place, named)
+        return [Sent(named[0][0], payload)] if named[0][0] else []
+
+    def _divided(self, place: Place, named: list[tuple[str, int]]) -> list[Sent]:
+        """Return what each node has sent, given the nodes of a document's parts."""
+        parts: dict[tuple[str, int], list[int]] = {}
+        for node, number in named:
+            parts.setdefault((node, 0 if self._is_together or not node else number), []).append(number)
+        sent, n_bytes = [], 0
+        for (node, _), numbers in sorted(parts.items(), key=lambda part: not part[0][0]):
+            sent.append(Sent(node, orjson.dumps(place.document(numbers))))
+            n_bytes += len(sent[-1].payload)
+            if len(sent) > MOST or n_bytes > LARGEST:
+                return []
+        return sent if sent[0].node else []
+
+    def _name(self, document: dict[str, Any], name: str = "") -> str:
+        """Return the node that a document names, as `of`, which may be the `name` of its only part."""
+        try:
+            found = self._paths.found(document)
+            node = _PLACE.sub(lambda place: _named(self._value(found, place[1], name)), self.text)
+            check_name("node", node, "+#")
         except (ValueError, KeyError, PayloadError):
             return ""
-        return name if len(name) <= LONGEST and name.isprintable() else ""
+        return node if len(node) <= LONGEST and node.isprintable() else ""
+
+    def _value(self, found: Mapping[str, Any], path: str, name: str) -> Any:
+        """Return the value at a path, or the name of an object or array that is there."""
+        value = found[path]
+        return name if name and path in self._by_name and isinstance(value, dict | list) else value
 
 
 def _named(value: Any) -> str:

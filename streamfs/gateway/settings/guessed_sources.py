@@ -349,13 +349,18 @@ def _tried(source: InputSource, messages: Sequence[Message], mixed: Mapping[str,
     nodes: dict[str, None] = {}
     topics: dict[str, None] = {}
     offsets: dict[str, list[float]] = defaultdict(list)
-    for message in messages:
-        is_mixed = message.topic in mixed and source.node is None
-        routed = None if is_mixed else route.find(addressed([route], message.topic, message.payload))
+    parts = (
+        (message, *part)
+        for message in messages
+        if message.topic not in mixed or source.node is not None
+        for part in addressed([route], message.topic, message.payload)
+    )
+    for message, topic, payload in parts:
+        routed = route.find(topic)
         if routed is None:
             continue
         try:
-            decoded = routed.codec.decode(message.payload, message.arrival, message.content_type)
+            decoded = routed.codec.decode(payload, message.arrival, message.content_type)
         except PayloadError:
             continue
         nodes[routed.called], topics[message.topic] = None, None

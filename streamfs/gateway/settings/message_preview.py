@@ -7,7 +7,7 @@ from streamfs.errors import PayloadError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.feeds import AS_SENT
-from streamfs.gateway.core.routes import Route, Routed, addressed, unnamed
+from streamfs.gateway.core.routes import Addressed, Route, Routed, addressed, unnamed
 from streamfs.gateway.messages.codecs import Reading, Reported, Several
 from streamfs.gateway.settings.device_sources import sources_of
 from streamfs.gateway.settings.proposals import suggestion
@@ -31,17 +31,31 @@ def preview_message(bindings: Bindings, topic: str, payload: bytes, arrival: flo
     dict
         ``topic``, ``node``, ``refused`` (empty if all of it can be read), ``values``: rows with ``channel``,
         ``value``, ``time``, ``sequence`` and what they ``feed``; and ``unread``: paths of further values, as
-        ``fields`` of the source would name them.
+        ``fields`` of the source would name them. Of several nodes all are named, and each row has its ``node``.
     """
+    parts = [_preview_part(bindings, topic, part, arrival) for part in bindings.addressed(topic, payload)]
+    if len(parts) == 1:
+        return parts[0]
+    return {
+        "topic": topic,
+        "node": ", ".join(dict.fromkeys(part["node"] for part in parts if part["node"])),
+        "refused": "; ".join(dict.fromkeys(part["refused"] for part in parts if part["refused"])),
+        "values": [{"node": part["node"], **row} for part in parts for row in part["values"]],
+        "unread": [*dict.fromkeys(path for part in parts for path in part["unread"])],
+    }
+
+
+def _preview_part(bindings: Bindings, topic: str, part: Addressed, arrival: float) -> dict[str, Any]:
+    """Return how the part of a message is read that one node has sent, as `preview_message`."""
     found: dict[str, Any] = {"topic": topic, "node": None, "refused": "", "values": [], "unread": []}
-    routed = bindings.route(bindings.addressed(topic, payload))
+    routed = bindings.route(part.topic)
     if routed is None:
-        found["refused"] = _why(bindings, topic, payload)
+        found["refused"] = _why(bindings, part)
         return found
     found["node"] = routed.node
-    parts, found["refused"] = _decoded(routed, payload, arrival)
-    found["values"] = [row for name, part in parts for row in _rows(bindings, routed, name, part)]
-    return _with_unread(found, bindings.routes, payload)
+    read, found["refused"] = _decoded(routed, part.payload, arrival)
+    found["values"] = [row for name, each in read for row in _rows(bindings, routed, name, each)]
+    return _with_unread(found, bindings.routes, part.payload)
 
 
 def preview_by_profile(profile: DeviceProfile, topic: str, payload: bytes, arrival: float) -> dict[str, Any]:
@@ -51,7 +65,7 @@ def preview_by_profile(profile: DeviceProfile, topic: str, payload: bytes, arriv
     """
     routes = [source.route() for source in sources_of(profile)]
     route = _of_topic(routes, topic, payload)
-    routed = None if route is None else route.find(addressed([route], topic, payload))
+    routed = None if route is None else route.find(addressed([route], topic, payload)[0].topic)
     if routed is None:
         topics = ", ".join(str(reading["topic"]) for reading in profile.readings)
         raise StreamfsError(f"topic is {topic!r}, expected one of {topics}")
@@ -81,7 +95,7 @@ def _decoded(routed: Routed, payload: bytes, arrival: float) -> tuple[list[tuple
 
 def _of_topic(routes: Sequence[Route], topic: str, payload: bytes) -> Route | None:
     """Return the route that reads a message; None if none does."""
-    topic = addressed(routes, topic, payload)
+    topic = addressed(routes, topic, payload)[0].topic
     return next((route for route in routes if not route.ignores(topic) and route.find(topic) is not None), None)
 
 
@@ -102,10 +116,10 @@ def _samples(part: Reported) -> list[tuple[float | None, float]]:
     return list(zip(times.tolist(), values.tolist(), strict=True))
 
 
-def _why(bindings: Bindings, topic: str, payload: bytes) -> str:
+def _why(bindings: Bindings, part: Addressed) -> str:
+    topic = part.topic
     if bindings.ignores(topic):
         return "left out by the settings (ignore)"
-    topic = bindings.addressed(topic, payload)
     if any(route.find(topic) is not None for route in bindings.routes):
         return "its node feeds no stream, or the model does not read its channel"
     if why := unnamed(bindings.routes, topic):

@@ -148,7 +148,20 @@ def _take(
     heard: dict[str, HeardDevices],
 ) -> bool:
     """Note what a route reads in a message, and return whether it reads any."""
-    routed = _routed(route, addressed([route], message.topic, message.payload))
+    parts = addressed([route], message.topic, message.payload)
+    taken = [_take_part(route, message._replace(**part._asdict()), profile, wanted, heard) for part in parts]
+    return any(taken)
+
+
+def _take_part(
+    route: Route,
+    message: Message,
+    profile: DeviceProfile,
+    wanted: Sequence[str],
+    heard: dict[str, HeardDevices],
+) -> bool:
+    """Note what a route reads of one device, whose name is in the topic if the payload has it."""
+    routed = _routed(route, message.topic)
     if routed is None:
         return False
     try:

@@ -49,7 +49,7 @@ class InputSource(OptionSection):
         str | None,
         Option(
             "The node, if the topic does not name it; in braces where a JSON payload does, such as `{id}` or "
-            "`{model}-{id}`",
+            "`{model}-{id}`; with a `*` each of several, such as `{sensors.*.id}` or `{*}`",
             check=_check_node,
         ),
     ] = None

@@ -1,10 +1,11 @@
 """Nodes that payloads name."""
 
+import orjson
 import pytest
 
 from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.routes import addressed
-from streamfs.gateway.messages.senders import Sender
+from streamfs.gateway.messages.senders import LARGEST, MOST, Sender
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,87 @@ def test_a_payload_names_its_node(text, payload, node):
     assert Sender(text).of(payload) == node
 
 
+SEVERAL = [
+    # an array that is the payload: a batch of each device
+    (
+        "{*.id}",
+        '[{"id":1,"x":1},{"id":2,"x":2},{"id":1,"x":3}]',
+        {"1": '[{"id":1,"x":1},{"id":1,"x":3}]', "2": '[{"id":2,"x":2}]'},
+    ),
+    # within an object: what is common is in each
+    (
+        "{g}-{s.*.id}",
+        '{"g":7,"ts":5,"s":[{"id":1},{"id":2}]}',
+        {"7-1": '{"g":7,"ts":5,"s":[{"id":1}]}', "7-2": '{"g":7,"ts":5,"s":[{"id":2}]}'},
+    ),
+    # names of objects and arrays, and what is common besides
+    (
+        "{*}",
+        '{"ts":1,"A b":[{"t":2}],"C":{"t":3}}',
+        {"A b": '{"A b":[{"t":2}],"ts":1}', "C": '{"C":{"t":3},"ts":1}'},
+    ),
+    ("{d.*}", '{"d":{"A":{"t":2},"B":{"t":3}}}', {"A": '{"d":{"A":{"t":2}}}', "B": '{"d":{"B":{"t":3}}}'}),
+    (
+        "{z.*!E.N|z.*!E.D}",
+        '{"z":{"E":{"D":"e"},"0":{"D":"0"},"1":{"D":"1","N":"k"}}}',
+        {"0": '{"z":{"0":{"D":"0"}}}', "k": '{"z":{"1":{"D":"1","N":"k"}}}'},
+    ),
+    # one device alone has sent the payload as it is
+    ("{*.id}", '[ {"id":1} ]', {"1": '[ {"id":1} ]'}),
+    ("{*}", '{ "A": [] }', {"A": '{ "A": [] }'}),
+    # what names no device
+    ("{*.id}", '[{"id":1},{"x":4},7]', {"1": '[{"id":1}]', "": '[{"x":4},7]'}),
+    ("{*.id}", '{"a":{"id":1},"b":{"x":4},"c":{"id":2}}', {"1": '{"a":{"id":1}}', "2": '{"c":{"id":2}}'}),
+    ("{*.id}", '[{"x":4}]', {}),
+    ("{*.id}", "[]", {}),
+    ("{*.id}", "7", {}),
+    ("{*}", "[[1],[2]]", {}),
+    ("{*.*}", '{"a":{"b":[]}}', {}),
+]
+
+
+@pytest.mark.parametrize(("text", "payload", "sent"), SEVERAL)
+def test_a_payload_of_several_nodes_is_divided(text, payload, sent):
+    found = [(node, part.decode()) for node, part in Sender(text).sent(payload.encode())]
+    assert found == list(sent.items())
+
+
+def test_a_node_that_is_twice_in_an_array_is_a_batch_only_where_it_is_read_as_one():
+    payload = b'{"s":[{"id":"a","x":1},{"id":"a","x":2}]}'
+    assert Sender("{s.*.id}", read_together=True).sent(payload) == [("a", payload)]
+    alone = [("a", b'{"s":[{"id":"a","x":%d}]}' % x) for x in (1, 2)]
+    assert Sender("{s.*.id}").sent(payload) == alone
+
+
+def test_a_payload_of_too_many_nodes_or_that_grows_too_large_names_none():
+    nodes = [{"id": number} for number in range(MOST + 1)]
+    assert len(Sender("{s.*.id}").sent(orjson.dumps({"s": nodes[1:]}))) == MOST
+    assert Sender("{s.*.id}").sent(orjson.dumps({"s": nodes})) == []
+    assert Sender("{s.*.id}").sent(orjson.dumps({"s": nodes[:100], "common": "x" * (LARGEST // 90)})) == []
+
+
+def readings_of(route, topic, payload):
+    """Return node, channel, time and value of each reading of a message."""
+    bindings = Bindings.single(["temperature"], routes=(route,))
+    found = []
+    for part in bindings.addressed(topic, payload):
+        routed = bindings.route(part.topic)
+        parts = () if routed is None else routed.codec.decode(part.payload, 9.0, "").parts
+        found += [(routed.node, name, each.time, each.value) for name, each in parts]
+    return found
+
+
+def test_several_devices_of_a_message_are_read():
+    board = Route.of("up", "json", node="{*}", records="*", fields={"values.t": "temperature"}, time="ts")
+    said = b'{"A":[{"ts":1,"values":{"t":4}},{"ts":2,"values":{"t":5}}],"B":[{"ts":1,"values":{"t":6}}]}'
+    expected = [("A", "temperature", 1.0, 4.0), ("A", "temperature", 2.0, 5.0), ("B", "temperature", 1.0, 6.0)]
+    assert readings_of(board, "up", said) == expected
+    common = Route.of("up", "json", node="{s.*.id}", fields={"s.*.t": "temperature"}, time="ts")
+    said = b'{"ts":1,"s":[{"id":"A","t":4},{"id":"B","t":5},{"id":"A","t":6}]}'
+    expected = [("A", "temperature", 1.0, 4.0), ("B", "temperature", 1.0, 5.0), ("A", "temperature", 1.0, 6.0)]
+    assert readings_of(common, "up", said) == expected
+
+
 @pytest.mark.parametrize("text", ["{id", "id}", "{}", "{a..b}", "{a}{", "{{a}}"])
 def test_a_node_with_braces_but_no_paths_in_them_is_refused(text):
     with pytest.raises(ValueError, match="expected"):
@@ -60,7 +142,7 @@ ALONE = Route.of("hub/{node}/up", "json", fields=FIELDS)
 )
 def test_the_first_source_that_finds_a_node_counts(routes, payload, node):
     bindings = Bindings.single(["temperature"], routes=routes)
-    routed = bindings.route(bindings.addressed("hub/7/up", payload))
+    routed = bindings.route(bindings.addressed("hub/7/up", payload)[0].topic)
     assert (None if routed is None else routed.node) == node
     assert bindings.topics == ("hub/+/up",)
 
@@ -68,7 +150,7 @@ def test_the_first_source_that_finds_a_node_counts(routes, payload, node):
 def test_no_topic_that_is_published_to_passes_for_another_node():
     assert SHARED.find("hub/7/up") is None
     assert ALONE.find("hub/7/up#n1") is None
-    assert addressed([SHARED], "other/7/up", b'{"id": "n1"}') == "other/7/up"
+    assert addressed([SHARED], "other/7/up", b'{"id": "n1"}') == [("other/7/up", b'{"id": "n1"}')]
 
 
 def test_only_json_can_name_a_node():

@@ -33,7 +33,7 @@ def read(profile, topic, payload):
     """Return node and readings, by quantity; None for a topic that has none."""
     for source in sources_of(load_profile(profile)):
         route = source.route()
-        found = None if route.ignores(topic) else route.find(addressed([route], topic, payload.encode()))
+        found = None if route.ignores(topic) else route.find(addressed([route], topic, payload.encode())[0].topic)
         if found is not None:
             decoded = found.codec.decode(payload.encode(), NOON, "")
             parts = decoded.parts if isinstance(decoded, Several) else ((found.channel, decoded),)

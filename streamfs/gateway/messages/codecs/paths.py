@@ -21,12 +21,17 @@ def load_json(payload: bytes) -> Any:
         ) from error
 
 
+def is_any(part: str) -> bool:
+    """Return whether a part of a path stands for any name, ``*``, or for any but one, ``*!ESP32``."""
+    return part == "*" or part.startswith("*!")
+
+
 class Paths:
     """Dotted paths into nested objects, where null is nothing.
 
     A number is a place in an array, from 0, and a name may have dots itself: ``SDS0X1.PM2.5``. ``*`` is the first
-    name from which the path leads on to something, ``*!ESP32`` the first but that one. Of several paths with bars
-    between, the first that leads to something counts.
+    name, or place in an array, from which the path leads on to something, ``*!ESP32`` the first but that one. Of
+    several paths with bars between, the first that leads to something counts.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -55,8 +60,8 @@ def _at(value: Any, parts: tuple[str, ...], text: str) -> Any:
     """Return the value at a path, `_NOWHERE` if there is none; raise a PayloadError as `Paths.found`."""
     for place, part in enumerate(parts):
         if type(value) is dict:
-            if part == "*" or part.startswith("*!"):
-                return _somewhere(value, parts[place + 1 :], part[2:])
+            if is_any(part):
+                return _somewhere(value.items(), parts[place + 1 :], part[2:])
             if part not in value:
                 return _dotted(value, parts[place:], text)
             value = value[part]
@@ -64,6 +69,8 @@ def _at(value: Any, parts: tuple[str, ...], text: str) -> Any:
             return _NOWHERE
         elif type(value) is list and part.isdecimal():
             value = value[int(part)] if int(part) < len(value) else None
+        elif type(value) is list and is_any(part):
+            return _somewhere(enumerate(value), parts[place + 1 :], part[2:])
         else:
             raise PayloadError(f"{text} leads through {shown(value)}, expected an object")
     return value
@@ -78,13 +85,13 @@ def _dotted(document: dict[str, Any], parts: tuple[str, ...], text: str) -> Any:
     return _NOWHERE
 
 
-def _somewhere(document: dict[str, Any], parts: tuple[str, ...], left_out: str) -> Any:
-    """Return the value at a path within the first of an object's objects that has it, and is not left out."""
-    for name, inner in document.items():
+def _somewhere(document: Iterable[tuple[str | int, Any]], parts: tuple[str, ...], left_out: str) -> Any:
+    """Return the value at a path within the first of several objects that has it, and is not left out."""
+    for name, inner in document:
         if name == left_out or (parts and type(inner) is not dict):
             continue
         try:
-            value = _at(inner, parts, name)
+            value = _at(inner, parts, str(name))
         except PayloadError:
             continue
         if value is not None and value is not _NOWHERE:
