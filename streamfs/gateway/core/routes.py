@@ -8,7 +8,7 @@ import orjson
 from feature_extractors.report import split_channel
 from streamfs.gateway.messages.codecs import FORMATS, Codec, codec_for, own_codec
 from streamfs.gateway.messages.codecs.units import Conversion, ConvertedCodec, StatedUnit, conversion_of
-from streamfs.gateway.messages.senders import MARK, Sender, Sent, names_sender
+from streamfs.gateway.messages.senders import MARK, Sender, names_sender
 from streamfs.gateway.messages.topics import Template
 
 __all__ = ["STANDARD", "Route", "Routed"]
@@ -188,8 +188,11 @@ def senders_of(routes: Iterable[Route], topic: str) -> tuple[Sender, ...]:
 
 def by_sender(senders: Iterable[Sender], topic: str, payload: bytes) -> list[Addressed]:
     """Return the parts of a message, each with the node behind a `MARK` in its topic, that a payload names."""
-    sent = next((sent for sender in senders if (sent := sender.sent(payload))), [Sent("", payload)])
-    return [Addressed(f"{topic}{MARK}{node}" if node else topic, part) for node, part in sent]
+    for sender in senders:
+        sent = sender.sent(payload)
+        if sent:
+            return [Addressed(f"{topic}{MARK}{node}" if node else topic, part) for node, part in sent]
+    return [Addressed(topic, payload)]
 
 
 def unnamed(routes: Iterable[Route], topic: str) -> str:

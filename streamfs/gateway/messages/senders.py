@@ -1,7 +1,6 @@
 """Nodes that payloads name: gateways of radios publish what many devices send on one topic."""
 
 import re
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -54,6 +53,8 @@ class Sender:
         if not places or names_sender(_PLACE.sub("", text)):
             raise ValueError(f"node is {text!r}, expected paths in a payload, each in braces, such as {{id}}")
         self.text = text
+        self._form = _PLACE.sub("{}", text)
+        self._places = places
         self._paths = Paths(dict.fromkeys(places))
         self._division = Division.of(places)
         self._is_together = read_together or self._division is None or not self._division.path
@@ -104,20 +105,19 @@ class Sender:
         """Return the node that a document names, as `of`, which may be the `name` of its only part."""
         try:
             found = self._paths.found(document)
-            node = _PLACE.sub(lambda place: _named(self._value(found, place[1], name)), self.text)
+            if name:
+                found |= {path: name for path in self._by_name if isinstance(found[path], dict | list)}
+            node = self._form.format(*[_named(found[path]) for path in self._places])
             check_name("node", node, "+#")
         except (ValueError, KeyError, PayloadError):
             return ""
         return node if len(node) <= LONGEST and node.isprintable() else ""
 
-    def _value(self, found: Mapping[str, Any], path: str, name: str) -> Any:
-        """Return the value at a path, or the name of an object or array that is there."""
-        value = found[path]
-        return name if name and path in self._by_name and isinstance(value, dict | list) else value
-
 
 def _named(value: Any) -> str:
     """Return a value as a part of a name; a PayloadError says that it is none."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    if type(value) is str:
+        return value
+    if type(value) is not int:
         raise PayloadError(f"a name is {shown(value)}, expected a text or a whole number")
     return str(value)
