@@ -95,7 +95,7 @@ class Intake:
         try:
             if size > self._max_payload:
                 self.counters["oversize"] += 1
-                raise PayloadError(f"payload has {size} bytes, expected at most {self._max_payload}", "size")  # noqa: TRY301
+                raise self._oversize(size)
             if not is_plain:
                 if target.repeats == "held" and self.repeated.is_repeated(topic, payload):
                     self._leave_out_repeated(record, node)
@@ -162,6 +162,10 @@ class Intake:
             self.counters["own"] += 1
             return None
         routed = self._route(topic)
+        is_oversize = len(record.payload) > self._max_payload
+        if is_oversize and not (routed and routed.node in self._roster.nodes):  # nobody's, and not even looked at
+            self._leave_out_oversize(record)
+            return None
         if routed is None or not self._is_of_use(record, routed):
             self._leave_out(topic)
             return None
@@ -242,6 +246,17 @@ class Intake:
         self.counters["unbound"] += 1
         if topic in self.orphans or len(self.orphans) < MAX_ORPHANS:
             self.orphans[topic] += 1
+
+    def _leave_out_oversize(self, record: Record) -> None:
+        """Reject a message that is too large, of a node that is not known."""
+        if self._roster.routes.ignores(record.topic):
+            self.counters["ignored"] += 1
+            return
+        self.counters["oversize"] += 1
+        self.reject(record, self._oversize(len(record.payload)))
+
+    def _oversize(self, size: int) -> PayloadError:
+        return PayloadError(f"payload has {size} bytes, expected at most {self._max_payload}", "size")
 
     def _leave_out_repeated(self, record: Record, node: int) -> None:
         """Count a message that says again what its node has said, and says nothing of now."""

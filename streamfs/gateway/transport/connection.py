@@ -326,7 +326,9 @@ class BrokerConnection(Client):
             self._silence.acknowledged(1)
             self.queue(acknowledgement)
             return
-        message = Message(topic, body[end:], bool(command & 1), arrival, content_type)
+        # brokers that know no limit send more: what is beyond it would fill memory and log, to be rejected
+        payload = body[end : self._options.max_packet_bytes]
+        message = Message(topic, payload, bool(command & 1), arrival, content_type)
         self._inbox.put(message, acknowledgement)
         if acknowledgement:
             self._silence.received()

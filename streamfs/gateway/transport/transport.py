@@ -55,13 +55,13 @@ class Transport:
     All network traffic happens within `poll` (and `connect`, `check_subscribed`, `drain` and `close`, which wait):
     publications and acknowledgements between two polls are sent together by the next one.
 
-    After `keepalive` seconds of silence the broker is probed; it is given up after half as many more. It keeps the
-    session for `session_expiry` seconds while disconnected, sends at most `receive_maximum` unacknowledged
-    messages of quality of service 1, and drops those of more than `max_packet_bytes`. It publishes the will if the
-    connection is lost; the birth is published at each connection. `backoff` is the minimum and maximum seconds
-    before reconnecting, doubled each time until a connection lasts longer than that, and randomly up to
-    half less. `connect_timeout` does not count the lookup of the broker's name. `permits` is asked before `poll`
-    connects, and may be set.
+    After `keepalive` seconds of silence the broker is probed; it is given up after half as many more. It keeps
+    the session for `session_expiry` seconds while disconnected, sends at most `receive_maximum` unacknowledged
+    messages of quality of service 1, and drops those of more than `max_packet_bytes`; with MQTT 3.1.1 it knows
+    no such limit, and what is beyond is cut off. It publishes the will if the connection is lost; the birth is
+    published at each connection. `backoff` is the minimum and maximum seconds before reconnecting, doubled each
+    time until a connection lasts longer than that, and randomly up to half less. `connect_timeout` does not
+    count the lookup of the broker's name. `permits` is asked before `poll` connects, and may be set.
 
     With MQTT 3.1.1, which the address may name, the broker says neither what it refuses nor that another client
     has taken over, decides itself for how long it keeps a session, how much it sends unacknowledged and how large

@@ -82,6 +82,17 @@ def test_a_payload_beyond_the_limit_is_rejected_unread():
     assert core.spent.bytes == 81
 
 
+def test_a_payload_beyond_the_limit_makes_no_node_known_and_is_rejected_whatever_its_topic():
+    fields = Route.of("all/{node}", "json", fields={"x": "x"})
+    named = Route.of("hub/up", "json", node="{id}", fields={"x": "x"}, ignore=["hub/status"])
+    core = begun(Bindings.single(["x"], routes=(fields, named)), payload_bytes=40)
+    beyond = b'{"id":"a","x":1}' + b" " * 40
+    rejected = core.take([raw(topic, beyond) for topic in ("all/n7", "hub/up", "hub/status")]).rejected
+    assert [message["cause"] for message in rejected] == ["size", "size"]
+    assert counts(core) == {"messages": 3, "malformed": 2, "oversize": 2}
+    assert core.roster.n_streams == 0
+
+
 @pytest.mark.parametrize(
     "topic", ["sensors/n3/x", "sensors/n1/z", "sensors//x", "sensors/n1", "sensors/n1/x/y", "other", ""]
 )

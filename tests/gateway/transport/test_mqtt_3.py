@@ -51,6 +51,16 @@ def test_payloads_come_whole_and_retained_ones_are_marked(broker, n_bytes):
     assert (message.payload, message.retained) == (payload or b"-", True)
 
 
+def test_of_what_the_broker_should_not_have_sent_the_beginning_is_kept(broker):
+    send(broker, [b"x" * 2000, b"y" * 200], retain=True)
+    with connected(at(broker), topics=["sensors/#"], max_packet_bytes=1000) as receiver:
+        (message,) = receive(receiver, 1)
+        send(broker, [b"z" * 2000])
+        (after,) = receive(receiver, 1)
+    assert message.payload == b"y" * 200
+    assert after.payload == b"z" * (1000 - 2 - len(after.topic) - 2)
+
+
 def test_what_was_not_acknowledged_comes_again_in_the_session(broker):
     with connected(at(broker), topics=["sensors/#"], **SESSION) as first:
         assert first.session_lost
