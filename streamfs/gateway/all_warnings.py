@@ -9,6 +9,7 @@ from streamfs.gateway.operations.clock_warnings import clock_warnings
 from streamfs.gateway.operations.data_warnings import DataWarnings
 from streamfs.gateway.operations.device_warnings import device_warnings, unguarded_warning
 from streamfs.gateway.operations.health import Statistics
+from streamfs.gateway.operations.numbering_notes import NumberingNotes
 from streamfs.gateway.operations.promise_warnings import promise_warnings
 from streamfs.gateway.settings.proposals import suggestion
 from streamfs.gateway.transport.steady_clock import SteadyClock
@@ -27,6 +28,7 @@ class AllWarnings:
         self._labels = f"{prefix}/label/{{stream}}"
         self._routes: tuple[Route, ...] = ()
         self._of_data = DataWarnings(self._suggest)
+        self._of_numbers = NumberingNotes()
 
     def update(
         self,
@@ -39,6 +41,7 @@ class AllWarnings:
     ) -> None:
         """Look again, at a monotonic time."""
         self._routes = core.roster.routes.routes
+        self._of_numbers.update(core.numbering(), core.roster.name, now)
         self.clocks = clock_warnings(core.clocks_astray(clock.now()), clock.step)
         self.others = [
             *([] if lease is None else lease.troubles),
@@ -46,6 +49,7 @@ class AllWarnings:
             *device_warnings(core.conduct.devices.values()),
             *unguarded_warning(core.conduct.unguarded),
             *self._of_data.update(now, statistics.counters, dead_letters.last, core.orphans, core.unheard()),
+            *self._of_numbers.warnings,
         ]
 
     def _suggest(self, topic: str) -> str:

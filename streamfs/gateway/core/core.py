@@ -28,6 +28,7 @@ from streamfs.gateway.core.joiner import Joiner
 from streamfs.gateway.core.left_out import Counts, left_out
 from streamfs.gateway.core.membership import Membership
 from streamfs.gateway.core.node_clocks import NodeClock, clocks_astray
+from streamfs.gateway.core.numbering import Numbering, numbering
 from streamfs.gateway.core.options import PREVIOUS, RAISE, RECERTIFY, SAFE, Options
 from streamfs.gateway.core.records import (
     CAME,
@@ -199,6 +200,10 @@ class Core:
     def left_out(self) -> Counts:
         """Return the readings of each node, and those that were left out; see `left_out`."""
         return left_out(self.joiner.nodes)
+
+    def numbering(self) -> Numbering:
+        """Return the newest numbers of what nodes have sent."""
+        return numbering(self.joiner.nodes, self.joiner.slots)
 
     def unheard(self) -> Unheard:
         """Return the nodes that have never sent a channel that undecided streams use."""

@@ -27,9 +27,10 @@ WINDOW = 300.0
 """Seconds after which readings are no longer recent, or up to twice that."""
 
 ADVICE: Mapping[str, str] = {
-    "late": "were late: its clock was set, or it sends several channels in batches longer than time.lateness",
-    "duplicate": "came for a tick that had one: it repeats itself, sends too often, two nodes have its name, or "
-    "after a crash the broker sent again what it had sent",
+    "late": "were late: its clock was set, or stands still, or it sends several channels in batches longer than "
+    "time.lateness",
+    "duplicate": "came for a tick that had one: it repeats itself, sends too often, its clock stands still, two "
+    "nodes have its name, or after a crash the broker sent again what it had sent",
     "overflow": "were dropped: too many wait for the stream's other node, which is behind or silent",
 }
 """What has happened, and why; stamps of the future are among the warnings of clocks."""

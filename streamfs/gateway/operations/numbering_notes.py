@@ -1,0 +1,65 @@
+"""Which nodes begin to number their messages anew again and again, and what to do about it."""
+
+import logging
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from streamfs.gateway.core.numbering import Numbering
+
+_log = logging.getLogger(__name__)
+
+MOST_NAMED = 10
+"""Nodes that warnings name."""
+
+MOST_LOGGED = 100
+"""Nodes that the log names."""
+
+SHARE, LEAST = 0.1, 3
+"""Share of the looks at which a node has sent something, and their number, at which it has begun anew."""
+
+WINDOW = 3600.0
+"""Seconds after which a look is no longer recent, or up to twice that."""
+
+ADVICE = (
+    "begins to number its messages anew again and again: two devices have its name, or it starts again and again"
+)
+
+Integers = npt.NDArray[np.int64]
+
+
+class NumberingNotes:
+    """Notes on nodes whose newest numbers fall from look to look: warnings, and a line in the log for each.
+
+    Two devices of one name each count for themselves, and what they say is taken for what one says.
+    """
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+        self._last: Numbering | None = None
+        self._looks: Integers = np.zeros((2, 2, 0), dtype=np.int64)  # recent and older; with news, and anew
+        self._turned_at = 0.0
+        self._logged: set[str] = set()
+
+    def update(self, numbering: Numbering, name: Callable[[int], str], now: float) -> None:
+        """Take the newest numbers, at a time in seconds on a clock that does not step."""
+        last, self._last = self._last, numbering
+        n_nodes = len(numbering.readings)
+        known = self._looks[:, :, :n_nodes]
+        self._looks = np.pad(known, ((0, 0), (0, 0), (0, n_nodes - known.shape[2])))
+        if now >= self._turned_at + WINDOW:
+            self._looks[1], self._looks[0], self._turned_at = self._looks[0], 0, now
+        if last is None or last.marks.shape != numbering.marks.shape:
+            return
+        self._looks[0, 0] += numbering.readings != last.readings
+        self._looks[0, 1] += ((numbering.marks < last.marks) & (numbering.marks >= 0)).any(axis=1)
+        with_news, anew = self._looks.sum(axis=0)
+        noted = np.flatnonzero((anew >= LEAST) & (anew >= SHARE * with_news))
+        self.warnings = [f"{name(node)} {ADVICE}" for node in noted[:MOST_NAMED].tolist()]
+        if len(noted) > MOST_NAMED:
+            self.warnings.append(f"each of {len(noted) - MOST_NAMED} further nodes {ADVICE}")
+        for text in self.warnings[:MOST_NAMED]:
+            if text not in self._logged and len(self._logged) < MOST_LOGGED:
+                self._logged.add(text)
+                _log.warning("%s", text)
