@@ -203,7 +203,7 @@ class Core:
 
     def numbering(self) -> Numbering:
         """Return the newest numbers of what nodes have sent."""
-        return numbering(self.joiner.nodes, self.joiner.slots)
+        return numbering(self.joiner.slots, len(self.joiner.nodes), len(self.joiner.channels))
 
     def unheard(self) -> Unheard:
         """Return the nodes that have never sent a channel that undecided streams use."""

@@ -17,7 +17,7 @@ MOST_LOGGED = 100
 """Nodes that the log names."""
 
 SHARE, LEAST = 0.1, 3
-"""Share of the looks at which a node has sent something, and their number, at which it has begun anew."""
+"""Share of the looks at which a node has other numbers, and their number, at which it has begun anew."""
 
 WINDOW = 3600.0
 """Seconds after which a look is no longer recent, or up to twice that."""
@@ -30,7 +30,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class NumberingNotes:
-    """Notes on nodes whose newest numbers fall from look to look: warnings, and a line in the log for each.
+    """Notes on nodes that have begun anew from look to look: warnings, and a line in the log for each.
 
     Two devices of one name each count for themselves, and what they say is taken for what one says.
     """
@@ -45,15 +45,15 @@ class NumberingNotes:
     def update(self, numbering: Numbering, name: Callable[[int], str], now: float) -> None:
         """Take the newest numbers, at a time in seconds on a clock that does not step."""
         last, self._last = self._last, numbering
-        n_nodes = len(numbering.readings)
+        n_nodes = len(numbering.marks)
         known = self._looks[:, :, :n_nodes]
         self._looks = np.pad(known, ((0, 0), (0, 0), (0, n_nodes - known.shape[2])))
         if now >= self._turned_at + WINDOW:
             self._looks[1], self._looks[0], self._turned_at = self._looks[0], 0, now
         if last is None or last.marks.shape != numbering.marks.shape:
             return
-        self._looks[0, 0] += numbering.readings != last.readings
-        self._looks[0, 1] += ((numbering.marks < last.marks) & (numbering.marks >= 0)).any(axis=1)
+        self._looks[0, 0] += numbering.has_gone_on(last)
+        self._looks[0, 1] += numbering.begun_anew(last)
         with_news, anew = self._looks.sum(axis=0)
         noted = np.flatnonzero((anew >= LEAST) & (anew >= SHARE * with_news))
         self.warnings = [f"{name(node)} {ADVICE}" for node in noted[:MOST_NAMED].tolist()]

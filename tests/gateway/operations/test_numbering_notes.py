@@ -12,12 +12,17 @@ from streamfs.gateway.core.numbering import Numbering
 from streamfs.gateway.operations.numbering_notes import ADVICE, MOST_NAMED, WINDOW, NumberingNotes
 
 
+def look(*marks, seen=None):
+    """Return the numbers of nodes with one channel; by default their newest alone have come."""
+    seen = [2**64 - 1] * len(marks) if seen is None else seen
+    return Numbering(np.array(marks).reshape(-1, 1), np.array(seen, dtype=np.uint64).reshape(-1, 1))
+
+
 def notes_on(*numbers_of):
-    """Return the warnings on nodes that send at each look, with these numbers of their channel."""
+    """Return the warnings on nodes that have these numbers at each look, if all up to them have come."""
     notes = NumberingNotes()
-    for look, marks in enumerate(zip(*numbers_of, strict=True)):
-        readings = np.full(len(marks), look)
-        notes.update(Numbering(readings, np.array(marks).reshape(-1, 1)), "node-{}".format, float(look))
+    for now, marks in enumerate(zip(*numbers_of, strict=True)):
+        notes.update(look(*marks), "node-{}".format, float(now))
     return notes.warnings
 
 
@@ -49,20 +54,43 @@ def test_of_many_nodes_some_are_named_and_logged_once(caplog):
     assert len(caplog.messages) == MOST_NAMED
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "seen", "is_anew"),
+    [
+        (1000, 1002, 0b111, False),
+        (1000, 1002, 0b001, True),  # 2, 1001, 3, 1002
+        (1000, 1002, 0b101, False),  # one was lost
+        (1000, 1000, 0b001, False),
+        (1000, 999, 0b111, True),
+        (1000, 1064, 0b001, False),  # too far to know
+        (1000, 1063, 0b001, True),
+        (1000, 1063, 1 << 63 | 1, False),
+        (-1, 5, 0b001, False),
+        (5, -1, 0b001, False),
+    ],
+)
+def test_a_node_goes_on_if_its_number_before_is_among_those_that_have_come(before, now, seen, is_anew):
+    assert look(now, seen=[seen]).begun_anew(look(before)).tolist() == [is_anew]
+
+
 def test_what_has_ended_is_forgotten_and_nodes_may_become_more_or_less():
-    notes = NumberingNotes()
-    name = "node-{}".format
-    for look, n_nodes in enumerate([1, 3, 3, 2, 2, 2, 2, 2, 2]):
-        notes.update(Numbering(np.full(n_nodes, look), np.full((n_nodes, 2), -look + 9)), name, float(look))
+    notes, name = NumberingNotes(), "node-{}".format
+    for now, n_nodes in enumerate([1, 3, 3, 2, 2, 2, 2, 2, 2]):
+        notes.update(look(*[9 - now] * n_nodes), name, float(now))
     assert notes.warnings == [f"node-{node} {ADVICE}" for node in range(2)]
     for window in (1, 2):
-        notes.update(Numbering(np.full(2, 9), np.full((2, 2), 9)), name, window * WINDOW + 9)
+        notes.update(look(9, 9), name, window * WINDOW + 9)
     assert notes.warnings == []
 
 
-def test_the_core_tells_the_newest_numbers():
-    core, _ = new_core(Models(channels_procedure("x", "y")), Bindings.single(["x", "y"], ["n0", "n1"]))
-    core.take([message("n1", 0.0, 1.0, 7, "y", 1e9), message("n1", 0.0, 1.0, None, "x", 1e9)])
-    found = core.numbering()
-    assert found.readings[:2].tolist() == [0, 2]
-    assert found.marks[:2].tolist() == [[-1, -1], [-1, 7]]
+def test_two_devices_of_one_name_are_named_however_their_messages_meet():
+    core, _ = new_core(Models(channels_procedure("x", "y")), Bindings.single(["x", "y"]))
+    notes = NumberingNotes()
+    notes.update(core.numbering(), core.roster.name, 0.0)  # while there is no node
+    for tick in range(10):
+        at = 1e9 + tick
+        sent = [("n0", tick), ("n0", 1000 + tick), ("n1", tick)]
+        core.take([message(node, float(tick), 1.0, number, "x", at) for node, number in sent])
+        core.take([message("n2", float(tick), 1.0, None, "x", at)])
+        notes.update(core.numbering(), core.roster.name, float(tick))
+    assert notes.warnings == [f"n0 {ADVICE}"]
