@@ -4,8 +4,8 @@ import logging
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from feature_extractors.arrays import Integers
 from streamfs.gateway.core.numbering import Numbering
 
 _log = logging.getLogger(__name__)
@@ -25,8 +25,6 @@ WINDOW = 3600.0
 ADVICE = (
     "begins to number its messages anew again and again: two devices have its name, or it starts again and again"
 )
-
-Integers = npt.NDArray[np.int64]
 
 
 class NumberingNotes:
