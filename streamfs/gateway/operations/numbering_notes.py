@@ -2,11 +2,14 @@
 
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from feature_extractors.arrays import Integers
 from streamfs.gateway.core.numbering import Numbering
+
+if TYPE_CHECKING:
+    from streamfs.gateway.core.left_out import Counts
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +39,7 @@ class NumberingNotes:
     def __init__(self) -> None:
         self.warnings: list[str] = []
         self._last: Numbering | None = None
-        self._looks: Integers = np.zeros((2, 2, 0), dtype=np.int64)  # recent and older; with news, and anew
+        self._looks: Counts = np.zeros((2, 2, 0), dtype=np.int64)  # recent and older; with news, and anew
         self._turned_at = 0.0
         self._logged: set[str] = set()
 
