@@ -72,7 +72,7 @@ class InputSource(OptionSection):
         Mapping[str, Any],
         Option(
             'Words in place of numbers, such as `{ ON = 1, OFF = 0, unavailable = "missing" }`, or after them: '
-            '`{ "°C" = "unit" }`',
+            '`{ "°C" = "unit" }`; and `{ "," = "point" }` for `21,5`',
             values=(int, float, str),
         ),
     ] = field(default_factory=dict)

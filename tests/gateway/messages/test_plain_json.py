@@ -102,6 +102,38 @@ def test_fields_that_are_no_numbers_are_refused(payload, message):
         codec_for("json", fields={"light": "light", "room.door": "door"}).decode(payload, ARRIVAL)
 
 
+COMMA = {",": "point", "°C": "unit", "off, off": 0}
+
+
+@pytest.mark.parametrize(
+    ("payload", "value"),
+    [
+        ("21,5", 21.5),
+        ("-0,5 °C", -0.5),
+        ('"21,5"', 21.5),
+        ('{"v": "21,5"}', 21.5),
+        ("21.5", 21.5),
+        ("off, off", 0.0),
+    ],
+)
+def test_a_comma_stands_before_decimals_if_the_source_says_so(payload, value):
+    found = codec_for("json", values=COMMA).decode(payload.encode(), ARRIVAL)
+    assert found == Reading(None, value, None)
+
+
+@pytest.mark.parametrize("payload", ["1.234,5", "1,2,3", ",", '{"v": "a,b"}'])
+def test_a_comma_makes_no_number_of_what_is_none(payload):
+    with pytest.raises(PayloadError):
+        codec_for("json", values=COMMA).decode(payload.encode(), ARRIVAL)
+
+
+def test_a_comma_is_advised_on_and_nothing_else_stands_for_the_point():
+    with pytest.raises(PayloadError, match='"," = "point"'):
+        codec_for("json").decode(b"21,5", ARRIVAL)
+    with pytest.raises(ValueError, match="expected that of a comma alone"):
+        codec_for("json", values={";": "point"})
+
+
 def test_of_units_that_end_alike_the_longest_is_meant():
     words = {"W": "unit", "kW": "unit"}
     assert codec_for("json", values=words).decode(b"5 kW", ARRIVAL) == Reading(None, 5.0, None)

@@ -24,6 +24,7 @@ _SEQUENCES = 2**63  # the bound of integers in a database
 _SINCE_1970 = re.compile(r"\d{10}(?:\d{3}|\d{6}|\d{9})?(?:\.\d+)?")  # of 2001 to 2286, in any unit
 _SHOWN = 40  # characters of an offending payload or value
 _MEASURED = re.compile(r"[+-]?\d+(?:\.\d+)?\s*([^\s\d.,:;+-][^\s\d]{0,7})")
+_WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
 _repr = Repr()
 _repr.maxstring = _repr.maxother = _SHOWN
 
@@ -49,8 +50,11 @@ def unit_of(text: str) -> str:
 
 
 def unit_advice(payload: bytes) -> str:
-    """Return how to read a payload that is a number with a unit; empty for another."""
-    unit = unit_of(payload.decode(errors="replace"))
+    """Return how to read a payload that is a number with a unit, or a comma; empty for another."""
+    text = payload.decode(errors="replace")
+    if _WITH_COMMA.fullmatch(text.strip()):
+        return '; if the comma stands before decimals, say so in values of the source: "," = "point"'
+    unit = unit_of(text)
     return f'; if {unit} is a unit, name it in values of the source: "{unit}" = "unit"' if unit else ""
 
 
