@@ -42,10 +42,14 @@ class Division(NamedTuple):
             outer.append(outer[-1].get(name) if isinstance(outer[-1], dict) else None)
         inner = outer[-1]
         if isinstance(inner, list) and inner:
-            return Place(self.path, outer, inner, [])
+            return Place(self.path, outer, inner, [], {})
         names = [] if not isinstance(inner, dict) else [name for name, each in inner.items() if _is_several(each)]
         names = [name for name in names if name != self.left_out]
-        return Place(self.path, outer, inner, names) if names else None
+        if not names:
+            return None
+        return Place(
+            self.path, outer, inner, names, {name: inner[name] for name in inner if not _is_several(inner[name])}
+        )
 
 
 class Place(NamedTuple):
@@ -55,6 +59,12 @@ class Place(NamedTuple):
     outer: list[Any]  # the documents along the path
     inner: Any
     names: list[str]  # none of an array
+    common: dict[str, Any]  # what an object has beside
+
+    @property
+    def n_parts(self) -> int:
+        """How many parts there are."""
+        return len(self.names) or len(self.inner)
 
     def parts(self) -> Iterator[tuple[str, Any]]:
         """Yield the name of each part, empty in an array, and the document in which an object has it alone."""
@@ -69,7 +79,7 @@ class Place(NamedTuple):
         if not self.names:
             return self._with([self.inner[number] for number in numbers])
         own = {self.names[number]: self.inner[self.names[number]] for number in numbers}
-        return self._with({**own, **{name: each for name, each in self.inner.items() if not _is_several(each)}})
+        return self._with(own | self.common)
 
     def _with(self, content: Any) -> Any:
         """Return the document with another content at its place, which holds until the next."""

@@ -81,6 +81,8 @@ class Sender:
         if place is None:
             node = self._name(document) if isinstance(document, dict) else ""
             return [Sent(node, payload)] if node else []
+        if place.n_parts > MOST and (place.names or not self._is_together):
+            return []
         named = [(self._name(part, name), number) for number, (name, part) in enumerate(place.parts())]
         if place.names:  # other parts of an object are no devices
             named = [each for each in named if each[0]] or [("", 0)]
@@ -93,11 +95,13 @@ class Sender:
         parts: dict[tuple[str, int], list[int]] = {}
         for node, number in named:
             parts.setdefault((node, 0 if self._is_together or not node else number), []).append(number)
+        if len(parts) > MOST:
+            return []
         sent, n_bytes = [], 0
         for (node, _), numbers in sorted(parts.items(), key=lambda part: not part[0][0]):
             sent.append(Sent(node, orjson.dumps(place.document(numbers))))
             n_bytes += len(sent[-1].payload)
-            if len(sent) > MOST or n_bytes > LARGEST:
+            if n_bytes > LARGEST:
                 return []
         return sent if sent[0].node else []
 

@@ -2,6 +2,8 @@
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.routes import addressed
@@ -94,7 +96,34 @@ def test_a_payload_of_too_many_nodes_or_that_grows_too_large_names_none():
     nodes = [{"id": number} for number in range(MOST + 1)]
     assert len(Sender("{s.*.id}").sent(orjson.dumps({"s": nodes[1:]}))) == MOST
     assert Sender("{s.*.id}").sent(orjson.dumps({"s": nodes})) == []
+    assert Sender("{*.id}").sent(orjson.dumps(nodes)) == []
+    assert Sender("{*}").sent(orjson.dumps({f"n{number}": {} for number in range(MOST + 1)})) == []
     assert Sender("{s.*.id}").sent(orjson.dumps({"s": nodes[:100], "common": "x" * (LARGEST // 90)})) == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab#", max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["id", "s", "a", "0", ""]), inner, max_size=4)
+    ),
+)
+
+
+@given(
+    JSON,
+    st.sampled_from(["{*.id}", "{s.*.id}", "{*}", "{id}-{s.*}", "{*!a.id|*!a.s}", "{a.*.s.*.id}"]),
+    st.booleans(),
+)
+def test_whatever_a_payload_is_each_part_is_json_of_a_node_that_can_be_in_topics(document, text, read_together):
+    payload = orjson.dumps(document)
+    sent = Sender(text, read_together=read_together).sent(payload)
+    for node, part in sent:
+        assert not set(node) & set("+#\0")
+        orjson.loads(part)
+    assert all(node for node, _ in sent[:-1])
+    assert sum(len(part) for _, part in sent) <= LARGEST
+    assert len(sent) == len({(node, part) for node, part in sent}) or not read_together
 
 
 def readings_of(route, topic, payload):
