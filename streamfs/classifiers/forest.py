@@ -121,6 +121,19 @@ class Forest(Classifier):
         places = np.searchsorted(features, self.feature)
         return replace(self, feature=np.where(self.feature < 0, self.feature, places), calibration=None)
 
+    def placed(self, places: Sequence[int]) -> Self:
+        """Return the forest for rows in which its features stand in other places."""
+        tested = np.asarray(places)[np.maximum(self.feature, 0)]
+        return replace(self, feature=np.where(self.feature < 0, self.feature, tested), calibration=None)
+
+    @classmethod
+    def together(cls, forests: Sequence["Forest"]) -> Self:
+        """Return one forest, uncalibrated, of all trees of forests for the same rows and classes."""
+        firsts = np.cumsum([0, *(forest.n_nodes for forest in forests)]).tolist()
+        moved = [_behind(first, forest) for first, forest in zip(firsts, forests, strict=False)]
+        tables: dict[str, Any] = {name: np.concatenate([each[name] for each in moved]) for name in TABLES}
+        return cls(**tables)
+
     def counting(self, features: Mapping[int, str]) -> CountedThresholds:
         """Return the forest for counts of thresholds; refuse a calibration that reads one of the features."""
         clock = -1 if self.calibration is None else self.calibration.clock
@@ -221,3 +234,10 @@ class Forest(Classifier):
         check_names(arrays)
         calibration = Calibration.read(arrays["calibration"].tolist(), "forest")
         return cls(**{name: arrays[name] for name in TABLES}, calibration=calibration)
+
+
+def _behind(n_nodes: int, forest: Forest) -> dict[str, Any]:
+    """Return the tables of a forest as they stand behind the nodes of other trees."""
+    by = np.where(forest.feature < 0, 0, n_nodes)
+    children = {"first_child": forest.first_child + by, "missing_child": forest.missing_child + by}
+    return {name: getattr(forest, name) for name in TABLES} | children | {"roots": forest.roots + n_nodes}

@@ -1,9 +1,9 @@
 """Functions that fit a classifier to a table of features; streams, not rows, count."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -70,6 +70,17 @@ def forest_learner(
         return grown_forest(table, min_leaf, time_limit, seed, n_trees, most_rows).forest_
 
     return learn
+
+
+def both_learner(learn: Learn, features: Collection[Feature]) -> Learn:
+    """Fit a forest to some features of a table, and one to all; their trees have one vote each."""
+
+    def learn_both(table: FeatureTable) -> Classifier:
+        places = [place for place, feature in enumerate(table.features) if feature in features]
+        some, every = cast("Forest", learn(table.with_features(places))), cast("Forest", learn(table))
+        return Forest.together([some.placed(places), every])
+
+    return learn_both
 
 
 def boosting_learner(time_limit: int, seed: int) -> Learn:

@@ -61,6 +61,18 @@ class TestProbabilities:
         kept = [0, 2, 4, 7, 8]
         assert_array_equal(wide.reading(kept).probabilities(rows[:, kept]), wide.probabilities(rows))
 
+    @given(seeds=st.lists(SEEDS, min_size=1, max_size=3), n_trees=st.integers(1, 5))
+    def test_of_forests_together_are_the_mean_of_all_trees(self, seeds, n_trees):
+        forests, rows = [random_forest(seed, n_trees=n_trees) for seed in seeds], random_rows(seeds[0], 20, 3)
+        mean = np.mean([forest.probabilities(rows) for forest in forests], axis=0)
+        assert_allclose(Forest.together(forests).probabilities(rows), mean, rtol=1e-12)
+
+    def test_are_the_same_where_features_stand_in_other_places(self):
+        forest, rows, places = random_forest(3), random_rows(3, 50, 3), [4, 0, 2]
+        wide = np.full((50, 5), NAN)
+        wide[:, places] = rows
+        assert_array_equal(forest.placed(places).probabilities(wide), forest.probabilities(rows))
+
     def test_do_not_depend_on_how_rows_lie_in_memory(self):
         forest, rows = random_forest(2), random_rows(2, 50, 3)
         expected, fixed = forest.probabilities(rows), rows.copy()

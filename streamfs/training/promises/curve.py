@@ -9,6 +9,9 @@ import numpy.typing as npt
 from feature_extractors.arrays import Array, Integers
 from streamfs.evaluation.trajectories import Trajectories, is_record
 
+Counts = Integers | Array
+"""Numbers of streams; means of such, which need not be whole, if streams were followed repeatedly."""
+
 
 class ByClass(NamedTuple):
     """Counts of streams by class, for thresholds: labelled as it, and rightly; and how many streams are of it.
@@ -16,9 +19,9 @@ class ByClass(NamedTuple):
     The first two have shape (n_thresholds, n_classes), the last (n_classes,).
     """
 
-    labelled_as: Integers
-    right_of: Integers
-    streams_of: Integers
+    labelled_as: Counts
+    right_of: Counts
+    streams_of: Counts
 
     def take(self, places: Any) -> "ByClass":
         """Return some of the thresholds."""
@@ -51,12 +54,12 @@ class Curve:
     """Results on some streams of each confidence threshold that makes a difference.
 
     Thresholds fall; at the first, at least one stream gets a label. Counts, cost and ticks are sums over all
-    streams; `by_class` has the counts of each class.
+    streams, or means of such sums if streams were followed repeatedly; `by_class` has the counts of each class.
     """
 
     thresholds: Array
-    n_labelled: Integers
-    n_right: Integers
+    n_labelled: Counts
+    n_right: Counts
     cost: Array
     ticks: Array
     n_streams: int
@@ -156,7 +159,7 @@ class Curve:
             raise ValueError(f"threshold is {threshold}, expected one at which a stream is labelled")
         return self.point(index)._replace(threshold=threshold)
 
-    def at(self, thresholds: Array) -> tuple[Integers, Integers]:
+    def at(self, thresholds: Array) -> tuple[Counts, Counts]:
         """Return labelled and rightly labelled streams at any thresholds."""
         place = self._places(thresholds)
         labelled, right = (np.append(0, counts)[place] for counts in (self.n_labelled, self.n_right))
@@ -171,6 +174,20 @@ class Curve:
     def _places(self, thresholds: Array) -> Integers:
         """Return how many thresholds are not below each of some others."""
         return np.searchsorted(-self.thresholds, -np.asarray(thresholds), side="right")
+
+    def averaged(self, n_repetitions: int) -> "Curve":
+        """Return the curve of streams that were followed as often, with means in place of sums."""
+        if n_repetitions == 1:
+            return self
+        return replace(
+            self,
+            n_labelled=self.n_labelled / n_repetitions,
+            n_right=self.n_right / n_repetitions,
+            cost=self.cost / n_repetitions,
+            ticks=self.ticks / n_repetitions,
+            n_streams=self.n_streams // n_repetitions,
+            by_class=ByClass(*(counts / n_repetitions for counts in self.by_class)),
+        )
 
     def with_others(self, other: "Curve") -> "Curve":
         """Return counts of these streams and of others together at these thresholds, with these cost and ticks."""

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from feature_extractors.base import channels_of
-from streamfs.training.learners import FOREST
+from streamfs.training.learners import FOREST, both_learner
 from streamfs.training.promises.finalists import DOUBT_OF_FOUND, DOUBT_OF_PLAIN
 from streamfs.training.promises.policies import reading
 from streamfs.training.promises.promise import Promise
@@ -23,8 +23,9 @@ def fitted_to_all(
     """Return a model, or a forest on all features that its channels allow, if that is expected to be better.
 
     A search among many features proposes few of them, and takes those that are lucky on the held-out streams.
-    All else that reads the same channels is free, and a forest sees more in it, perhaps sooner. Nothing was chosen
-    among these features, so that their shares are not doubted as those of the features found.
+    All else that reads the same channels is free, and a forest sees more in it, perhaps sooner; half of its trees
+    read what was found, since among hundreds of features this may be rarely tried. Nothing was chosen among all
+    these features, so that their shares are not doubted as those of the features found.
     """
     train, channels = trainer.split.train, channels_of(model.features)
     most = MOST_VALUES // (len(train) * train.n_ticks)
@@ -35,12 +36,15 @@ def fitted_to_all(
         return evaluate_subset(each.held_out, promise, n_test, max_cost=trainer.max_cost, doubt=doubt).score
 
     best, best_score = (trainer, model), score(model, DOUBT_OF_FOUND) + GAIN
-    for features in dict.fromkeys(reading(channels, offered)[:most] for offered in trainer.candidates.offers):
-        if len(features) <= len(model.features):
+    found = tuple(feature for feature in model.features if feature.columns)
+    for offered in trainer.candidates.offers:
+        features = tuple(dict.fromkeys((*found, *reading(channels, offered))))[:most]
+        if len(features) <= len(found):
             continue
         full = trainer.with_features(features)
-        learners = dict.fromkeys((FOREST, model.learner))
-        full = replace(full, learners={name: trainer.learners[name] for name in learners})
+        learners = {name: trainer.learners[name] for name in (FOREST, model.learner)}
+        learners |= {FOREST: both_learner(learners[FOREST], model.features)}
+        full = replace(full, learners=learners)
         other = full.fit(full.candidates.proposed, promise, *starts, model.start)
         if score(other, DOUBT_OF_PLAIN) > best_score:
             best, best_score = (full, other), score(other, DOUBT_OF_PLAIN)

@@ -28,5 +28,6 @@ def accuracy_where(curve: Curve, completeness: float) -> float:
 
 
 def curve_of(followed: Followed) -> Curve:
-    """Return the results of all thresholds on streams that were followed."""
-    return Curve.of(followed.trajectories, followed.truth, followed.spent, followed.ticks, followed.n_classes)
+    """Return the results of all thresholds on streams that were followed, the means of all repetitions."""
+    seen, truth, spent = followed.trajectories, followed.truth, followed.spent
+    return Curve.of(seen, truth, spent, followed.ticks, followed.n_classes).averaged(followed.n_repetitions)

@@ -24,7 +24,7 @@ def share_better(one: Followed, other: Followed, promise: Promise, n_test: int) 
     What is the best of many on some streams is better than another by luck, too. Since both are scored on the
     same draws, what streams do to both alike does not count.
     """
-    n = len(one.truth)
+    n = one.n_streams
     draws = np.random.default_rng(SEED).integers(0, n, (N_DRAWS, n))
 
     def scores(followed: Followed) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtr, bdtrik
 
-from feature_extractors.arrays import Array, Integers
+from feature_extractors.arrays import Array
 from streamfs.training.promises.curve import ByClass, reduced
 
 ACCURACY_PART = 0.8
@@ -135,7 +135,7 @@ class Promise:
         each = _chances_of_passing(tested, 1.0 - share, 1.0 - self.accuracy, self.accuracy_risk)
         return np.asarray(each.prod(axis=-1))
 
-    def _of_which(self, by_class: ByClass) -> Integers:
+    def _of_which(self, by_class: ByClass) -> np.ndarray:
         if self.per_class == "labelled":
             return by_class.labelled_as
         return np.broadcast_to(by_class.streams_of, by_class.right_of.shape)

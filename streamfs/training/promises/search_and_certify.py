@@ -56,6 +56,9 @@ if TYPE_CHECKING:
     from streamfs.classifiers.forest import Forest
     from streamfs.classifiers.tree import Tree
 
+MOST_FOLLOWED, MOST_REPETITIONS = 600, 3
+"""Few streams are held out again in other folds, while no more are followed in all, so often at most."""
+
 N_HALVES = 4
 """Halves of the training streams that are drawn to see what more streams would bring."""
 
@@ -218,7 +221,7 @@ class PromiseTrainer:
         """
         subset, start, doubt = way
         n_test, chosen = len(self.split.test), [*self.candidates.free, *subset]
-        followed = self.held_out(learner, start).follow(chosen).since(start)
+        followed = self.held_out(learner, start).follow_repeatedly(chosen, self._n_repetitions()).since(start)
         records = followed.records()
         calibration = Calibration.fit(records.confidence, records.is_right, records.weights)
         said = followed.calibrated(calibration, followed.n_classes)
@@ -227,6 +230,12 @@ class PromiseTrainer:
             said = said.flattened(falling)
         score = evaluate_subset(curve_of(said), promise, n_test, subset, self.max_cost, doubt)
         return Finalist(way, learner, score, said, calibration, falling)
+
+    def _n_repetitions(self) -> int:
+        """Return how often streams are held out: one division of few streams is luck."""
+        if self.scouted.leaves_groups_out:
+            return 1
+        return min(MOST_REPETITIONS, max(1, MOST_FOLLOWED // len(self.split.train)))
 
     def _fitted(self, best: Finalist) -> FittedModel:
         subset, start, _ = best.way

@@ -8,7 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import promises as naive_promises
 
 from streamfs.evaluation.trajectories import Trajectories
+from streamfs.training.held_out import Followed
 from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.held_out import curve_of
 
 CONFIDENCES = [np.nan, 0.4, 0.5, 0.625, 0.75, 0.75, 0.875, 1.0]
 BETWEEN = [0.001, 0.45, 0.5, 0.7, 0.75, 0.8, 0.875, 0.99, 1.0, 1.5]
@@ -104,6 +106,30 @@ class TestAllThresholds:
         assert point.completeness == expected.n_labelled[0] / n
         assert point.accuracy == expected.n_right[0] / expected.n_labelled[0]
         assert_allclose([point.cost, point.ticks], [expected.cost[0] / n, expected.ticks[0] / n], atol=1e-12)
+
+
+class TestRepetitions:
+    @given(replays(fewest_ticks=1), st.integers(1, 3))
+    def test_that_are_alike_change_nothing(self, replay, n_repetitions):
+        trajectories, truth, spent = replay
+        once = Followed(trajectories, truth, spent, np.arange(1, spent.shape[1] + 1), 2)
+        assert curve_of(Followed.stacked([once] * n_repetitions)).points() == curve_of(once).points()
+
+    def test_count_streams_once_and_the_rest_as_means(self):
+        truth, spent, ticks = np.array([0, 1]), np.array([[1.0, 2.0]] * 2), np.array([1, 2])
+        best, lengths = np.zeros((2, 2), np.int64), np.array([2, 2])
+        sure, unsure = np.array([[0.75, 0.0], [0.0, 0.75]]), np.array([[0.0, 0.75], [0.0, 0.5]])
+        each = (
+            Followed(Trajectories(best, confidence, lengths), truth, spent, ticks, 2)
+            for confidence in (sure, unsure)
+        )
+        curve = curve_of(Followed.stacked([*each]))
+        assert curve.n_streams == 2
+        assert curve.n_labelled.tolist() == [1.5, 2.0]
+        assert curve.n_right.tolist() == [1.0, 1.0]
+        assert curve.points() == [(0.75, 0.75, 2 / 3, 1.75, 1.75), (0.5, 1.0, 0.5, 1.75, 1.75)]
+        assert curve.by_class.labelled_as.tolist() == [[1.5, 0.0], [2.0, 0.0]]
+        assert curve.by_class.streams_of.tolist() == [1.0, 1.0]
 
 
 class TestSomeTicks:

@@ -14,6 +14,7 @@ from streamfs.base.progress import quiet
 from streamfs.costs.pricing import Pricing
 from streamfs.costs.rates import COUNTED
 from streamfs.evaluation.traffic import measure_traffic
+from streamfs.training.learners import N_TREES
 from streamfs.training.promises import Promise, full_reading
 from streamfs.training.promises.full_reading import fitted_to_all
 from streamfs.training.promises.policies import reading
@@ -68,6 +69,17 @@ def test_all_that_can_be_read_of_its_channels_is_read(streams):
     best = max(full.held_out.accuracy[full.held_out.completeness >= PROMISE.completeness])
     assert best > max(model.held_out.accuracy[model.held_out.completeness >= PROMISE.completeness])
     assert {feature.name for feature in full.features} <= {each.name for each in other.candidates.features}
+
+
+def test_half_of_the_trees_read_what_was_found(streams, monkeypatch):
+    trainer, model = last_alone(streams)
+    monkeypatch.setattr(full_reading, "GAIN", -np.inf)
+    _, full = fitted_to_all(trainer, model, PROMISE)
+    forest, found = full.classifier, {full.features.index(feature) for feature in model.features}
+    assert len(full.features) > len(found)
+    trees = np.split(forest.feature, forest.roots[1:])
+    assert len(trees) == 2 * N_TREES
+    assert all(set(tree[tree >= 0]) <= found for tree in trees[:N_TREES])
 
 
 def test_what_is_no_better_by_a_tenth_changes_nothing(streams, monkeypatch):

@@ -292,6 +292,22 @@ class TestTheStart:
             assert_allclose([point.completeness, point.ticks], [(classes >= 0).mean(), ticks.mean()])
 
 
+class TestFewStreams:
+    def test_are_held_out_again_and_count_once(self, plan):
+        trainer = plan.trainer()
+        model = trainer.fit(trainer.candidates.proposed, PROMISE)
+        n_streams = len(trainer.split.train)
+        n_repetitions = min(search_and_certify.MOST_REPETITIONS, search_and_certify.MOST_FOLLOWED // n_streams)
+        assert n_repetitions > 1
+        assert model.followed.n_repetitions == n_repetitions
+        assert model.held_out.n_streams == n_streams
+        assert model.held_out.completeness.max() <= 1.0
+
+    def test_in_groups_that_are_left_out_one_by_one_are_held_out_once(self, plan):
+        trainer = replace(plan, groups=np.arange(len(plan.streams)) % 15).trainer()
+        assert trainer.fit(trainer.candidates.proposed, PROMISE).followed.n_repetitions == 1
+
+
 class TestWhatMayBePaid:
     def test_a_promise_that_costs_more_is_refused(self, streams, procedure):
         assert kept(streams, max_cost=1e6).digest == procedure.digest
