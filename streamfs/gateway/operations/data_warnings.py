@@ -22,7 +22,7 @@ RECENT = 600.0
 _TEXTS = {
     "refused": "messages of new streams are ignored: there are limits.streams, or too many were evicted this hour",
     "evicted": "streams were evicted for new ones: there are more nodes than limits.streams, or names are made up",
-    "lost_sessions": NOTES["lost_sessions"],
+    **{name: NOTES[name] for name in ("lost_sessions", "outbox_dropped", "dropped")},
 }
 
 

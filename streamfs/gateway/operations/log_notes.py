@@ -13,6 +13,10 @@ NOTES = {
     "labels_unused": "labels name a class that the model does not have, or a stream that is not decided",
     "lost_sessions": "the broker had forgotten the gateway's session: what came while it was away is "
     "lost; raise session_expiry, or let the broker keep sessions on its disk",
+    "outbox_dropped": "publications were dropped, perhaps decisions: more waited for the broker than "
+    "limits.outbox; the journal of the state has the decisions",
+    "dropped": "messages of quality of service 0 were dropped: more came at once than limits.queue",
+    "classifier_failures": "the classifier has failed on some rows, which counts as no answer at that tick",
     "lost": "sequence numbers are missing: messages were lost before the gateway, or were rejected or late",
 }
 """The warnings, by counter."""

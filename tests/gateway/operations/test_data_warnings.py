@@ -1,5 +1,8 @@
 """Warnings of messages and streams that are left out: as long as they are recent."""
 
+import logging
+
+import pytest
 from helpers.procedures import channels_procedure
 from helpers.records import Models, message, new_core, restored
 
@@ -8,6 +11,7 @@ from streamfs.gateway.core.unheard import LEAST, Unheard
 from streamfs.gateway.core.unheard import MOST_NAMED as MOST_NODES
 from streamfs.gateway.operations.data_warnings import MOST_NAMED, RECENT, DataWarnings, LastRejected
 from streamfs.gateway.operations.health import Health
+from streamfs.gateway.operations.log_notes import LogNotes
 
 ALL_HEARD = Unheard()
 
@@ -33,6 +37,15 @@ def test_refusals_and_evictions_are_warned_of_after_each_rise():
     assert warnings.update(RECENT, {"refused": 7}, {}, {}, ALL_HEARD) == [found]
     assert warnings.update(1.0 + RECENT, {"refused": 7}, {}, {}, ALL_HEARD) == []
     assert len(warnings.update(2.0 + RECENT, {"refused": 8, "evicted": 1}, {}, {}, ALL_HEARD)) == 2
+
+
+@pytest.mark.parametrize("counter", ["outbox_dropped", "dropped"])
+def test_what_was_dropped_is_warned_of_though_nothing_waits_any_more_and_logged(counter, caplog):
+    (found,) = DataWarnings().update(1.0, {counter: 7}, {}, {}, ALL_HEARD)
+    assert found.endswith(f"({counter}: 7)")
+    with caplog.at_level(logging.WARNING):
+        LogNotes().update({counter: 7})
+    assert f"({counter}: 7" in caplog.text
 
 
 def test_the_busiest_topics_that_feed_no_stream_are_named():

@@ -476,7 +476,7 @@ def test_a_counter_that_rises_is_remarked_on_once(caplog):
 
 def test_what_is_remarked_on_is_counted():
     core = Core(channels_procedure("x"), Bindings.single(["x"]))
-    assert NOTES.keys() <= {*core.counters, "lost_sessions"}
+    assert NOTES.keys() <= {*core.counters, "lost_sessions", "outbox_dropped", "dropped"}
 
 
 # What pages ask for
