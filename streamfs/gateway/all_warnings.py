@@ -41,7 +41,8 @@ class AllWarnings:
     ) -> None:
         """Look again, at a monotonic time."""
         self._routes = core.roster.routes.routes
-        self._of_numbers.update(core.numbering(), core.roster.name, now)
+        if self._of_numbers.is_due(now):
+            self._of_numbers.update(core.numbering(), core.roster.name, now)
         self.clocks = clock_warnings(core.clocks_astray(clock.now()), clock.step)
         self.others = [
             *([] if lease is None else lease.troubles),

@@ -22,6 +22,9 @@ MOST_LOGGED = 100
 SHARE, LEAST = 0.1, 3
 """Share of the looks at which a node has other numbers, and their number, at which it has begun anew."""
 
+EVERY = 5.0
+"""Seconds from one look to the next, which goes over all channels of all nodes."""
+
 WINDOW = 3600.0
 """Seconds after which a look is no longer recent, or up to twice that."""
 
@@ -40,11 +43,16 @@ class NumberingNotes:
         self.warnings: list[str] = []
         self._last: Numbering | None = None
         self._looks: Counts = np.zeros((2, 2, 0), dtype=np.int64)  # recent and older; with news, and anew
-        self._turned_at = 0.0
+        self._turned_at = self._due_at = 0.0
         self._logged: set[str] = set()
 
+    def is_due(self, now: float) -> bool:
+        """Return whether it is time for a look, at a time in seconds on a clock that does not step."""
+        return now >= self._due_at
+
     def update(self, numbering: Numbering, name: Callable[[int], str], now: float) -> None:
-        """Take the newest numbers, at a time in seconds on a clock that does not step."""
+        """Take the newest numbers, at a time as in `is_due`."""
+        self._due_at = now + EVERY
         last, self._last = self._last, numbering
         n_nodes = len(numbering.marks)
         known = self._looks[:, :, :n_nodes]

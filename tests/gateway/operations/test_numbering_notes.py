@@ -9,7 +9,7 @@ from helpers.records import Models, message, new_core
 
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.numbering import Numbering
-from streamfs.gateway.operations.numbering_notes import ADVICE, MOST_NAMED, WINDOW, NumberingNotes
+from streamfs.gateway.operations.numbering_notes import ADVICE, EVERY, MOST_NAMED, WINDOW, NumberingNotes
 
 
 def look(*marks, seen=None):
@@ -81,6 +81,13 @@ def test_what_has_ended_is_forgotten_and_nodes_may_become_more_or_less():
     for window in (1, 2):
         notes.update(look(9, 9), name, window * WINDOW + 9)
     assert notes.warnings == []
+
+
+def test_a_look_is_due_every_few_seconds():
+    notes = NumberingNotes()
+    assert notes.is_due(100.0)
+    notes.update(look(1), str, 100.0)
+    assert [notes.is_due(100.0 + EVERY / 2), notes.is_due(100.0 + EVERY)] == [False, True]
 
 
 def test_two_devices_of_one_name_are_named_however_their_messages_meet():
