@@ -42,7 +42,7 @@ class AllWarnings:
         """Look again, at a monotonic time."""
         self._routes = core.roster.routes.routes
         if self._of_numbers.is_due(now):
-            self._of_numbers.update(core.numbering(), core.roster.name, now)
+            self._of_numbers.update(core.numbering(), core.roster.names, now)
         self.clocks = clock_warnings(core.clocks_astray(clock.now()), clock.step)
         self.others = [
             *([] if lease is None else lease.troubles),

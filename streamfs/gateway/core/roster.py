@@ -78,6 +78,11 @@ class Roster:
         """Number of streams that are waiting or open."""
         return sum(model.n_undecided for model in self.models)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the nodes, by their numbers; empty of a number that is free."""
+        return tuple(self._names)
+
     def name(self, node: int) -> str:
         """Return the name of a node."""
         return self._names[node]

@@ -1,10 +1,12 @@
 """Which nodes begin to number their messages anew again and again, and what to do about it."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Sequence
+from operator import eq
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from streamfs.gateway.core.numbering import Numbering
 
@@ -42,6 +44,7 @@ class NumberingNotes:
     def __init__(self) -> None:
         self.warnings: list[str] = []
         self._last: Numbering | None = None
+        self._names: Sequence[str] = ()
         self._looks: Counts = np.zeros((2, 2, 0), dtype=np.int64)  # recent and older; with news, and anew
         self._turned_at = self._due_at = 0.0
         self._logged: set[str] = set()
@@ -50,25 +53,32 @@ class NumberingNotes:
         """Return whether it is time for a look, at a time in seconds on a clock that does not step."""
         return now >= self._due_at
 
-    def update(self, numbering: Numbering, name: Callable[[int], str], now: float) -> None:
-        """Take the newest numbers, at a time as in `is_due`."""
+    def update(self, numbering: Numbering, names: Sequence[str], now: float) -> None:
+        """Take the newest numbers, of nodes with these names at first, at a time as in `is_due`."""
         self._due_at = now + EVERY
         last, self._last = self._last, numbering
-        n_nodes = len(numbering.marks)
-        known = self._looks[:, :, :n_nodes]
-        self._looks = np.pad(known, ((0, 0), (0, 0), (0, n_nodes - known.shape[2])))
+        stays = self._meet(names, len(numbering.marks))
         if now >= self._turned_at + WINDOW:
             self._looks[1], self._looks[0], self._turned_at = self._looks[0], 0, now
-        if last is None or last.marks.shape != numbering.marks.shape:
-            return
-        self._looks[0, 0] += numbering.has_gone_on(last)
-        self._looks[0, 1] += numbering.begun_anew(last)
+        if last is not None and last.marks.shape == numbering.marks.shape:
+            self._looks[0, 0] += stays & numbering.has_gone_on(last)
+            self._looks[0, 1] += stays & numbering.begun_anew(last)
         with_news, anew = self._looks.sum(axis=0)
         noted = np.flatnonzero((anew >= LEAST) & (anew >= SHARE * with_news))
-        self.warnings = [f"{name(node)} {ADVICE}" for node in noted[:MOST_NAMED].tolist()]
-        if len(noted) > MOST_NAMED:
-            self.warnings.append(f"each of {len(noted) - MOST_NAMED} further nodes {ADVICE}")
-        for text in self.warnings[:MOST_NAMED]:
+        self._note([f"{names[node]} {ADVICE}" for node in noted[:MOST_NAMED].tolist()], len(noted))
+
+    def _meet(self, names: Sequence[str], n_nodes: int) -> npt.NDArray[np.bool_]:
+        """Return which nodes are those of the last look, and forget looks at others: numbers are used again."""
+        is_same, self._names = [*map(eq, self._names, names)], names
+        stays = np.pad(np.array(is_same, dtype=np.bool_), (0, n_nodes - len(is_same)))
+        known = self._looks[:, :, :n_nodes]
+        self._looks = np.pad(known, ((0, 0), (0, 0), (0, n_nodes - known.shape[2]))) * stays
+        return stays
+
+    def _note(self, named: list[str], n_noted: int) -> None:
+        n_others = n_noted - len(named)
+        self.warnings = named + [f"each of {n_others} further nodes {ADVICE}"] * (n_others > 0)
+        for text in named:
             if text not in self._logged and len(self._logged) < MOST_LOGGED:
                 self._logged.add(text)
                 _log.warning("%s", text)

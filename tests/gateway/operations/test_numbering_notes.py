@@ -5,7 +5,7 @@ import logging
 import numpy as np
 import pytest
 from helpers.procedures import channels_procedure
-from helpers.records import Models, message, new_core
+from helpers.records import EVICTING, Models, message, new_core
 
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.numbering import Numbering
@@ -18,11 +18,15 @@ def look(*marks, seen=None):
     return Numbering(np.array(marks).reshape(-1, 1), np.array(seen, dtype=np.uint64).reshape(-1, 1))
 
 
+def names(n_nodes):
+    return [f"node-{node}" for node in range(n_nodes)]
+
+
 def notes_on(*numbers_of):
     """Return the warnings on nodes that have these numbers at each look, if all up to them have come."""
     notes = NumberingNotes()
     for now, marks in enumerate(zip(*numbers_of, strict=True)):
-        notes.update(look(*marks), "node-{}".format, float(now))
+        notes.update(look(*marks), names(len(marks)), float(now))
     return notes.warnings
 
 
@@ -74,30 +78,49 @@ def test_a_node_goes_on_if_its_number_before_is_among_those_that_have_come(befor
 
 
 def test_what_has_ended_is_forgotten_and_nodes_may_become_more_or_less():
-    notes, name = NumberingNotes(), "node-{}".format
+    notes = NumberingNotes()
     for now, n_nodes in enumerate([1, 3, 3, 2, 2, 2, 2, 2, 2]):
-        notes.update(look(*[9 - now] * n_nodes), name, float(now))
+        notes.update(look(*[9 - now] * n_nodes), names(n_nodes), float(now))
     assert notes.warnings == [f"node-{node} {ADVICE}" for node in range(2)]
     for window in (1, 2):
-        notes.update(look(9, 9), name, window * WINDOW + 9)
+        notes.update(look(9, 9), names(2), window * WINDOW + 9)
+    assert notes.warnings == []
+
+
+def test_nodes_that_have_one_number_after_another_are_not_taken_for_one():
+    core, _ = new_core(Models(channels_procedure("x")), Bindings.single(["x"]), streams=1, **EVICTING)
+    notes = NumberingNotes()
+    for tick in range(20):
+        core.take([message(f"n{tick}", 0.0, 1.0, 50 - tick, "x", 1e9 + tick)])
+        notes.update(core.numbering(), core.roster.names, float(tick))
+    assert core.counters["evicted"] == 19
+    assert notes.warnings == []
+
+
+def test_a_node_that_is_forgotten_is_named_no_more():
+    notes = NumberingNotes()
+    for now, number in enumerate(TWINS):
+        notes.update(look(number), ["n0"], float(now))
+    assert notes.warnings == [f"n0 {ADVICE}"]
+    notes.update(look(-1), [""], 100.0)
     assert notes.warnings == []
 
 
 def test_a_look_is_due_every_few_seconds():
     notes = NumberingNotes()
     assert notes.is_due(100.0)
-    notes.update(look(1), str, 100.0)
+    notes.update(look(1), names(1), 100.0)
     assert [notes.is_due(100.0 + EVERY / 2), notes.is_due(100.0 + EVERY)] == [False, True]
 
 
 def test_two_devices_of_one_name_are_named_however_their_messages_meet():
     core, _ = new_core(Models(channels_procedure("x", "y")), Bindings.single(["x", "y"]))
     notes = NumberingNotes()
-    notes.update(core.numbering(), core.roster.name, 0.0)  # while there is no node
+    notes.update(core.numbering(), core.roster.names, 0.0)  # while there is no node
     for tick in range(10):
         at = 1e9 + tick
         sent = [("n0", tick), ("n0", 1000 + tick), ("n1", tick)]
         core.take([message(node, float(tick), 1.0, number, "x", at) for node, number in sent])
         core.take([message("n2", float(tick), 1.0, None, "x", at)])
-        notes.update(core.numbering(), core.roster.name, float(tick))
+        notes.update(core.numbering(), core.roster.names, float(tick))
     assert notes.warnings == [f"n0 {ADVICE}"]
