@@ -87,7 +87,10 @@ class Sender:
         if place.names:  # other parts of an object are no devices
             named = [each for each in named if each[0]] or [("", 0)]
         if len({node for node, _ in named}) > 1 or not (self._is_together or len(named) == 1):
-            return self._divided(place, named)
+            try:
+                return self._divided(place, named)
+            except orjson.JSONEncodeError:  # it reads what is nested more deeply than it writes
+                return []
         return [Sent(named[0][0], payload)] if named[0][0] else []
 
     def _divided(self, place: Place, named: list[tuple[str, int]]) -> list[Sent]:

@@ -101,6 +101,12 @@ def test_a_payload_of_too_many_nodes_or_that_grows_too_large_names_none():
     assert Sender("{s.*.id}").sent(orjson.dumps({"s": nodes[:100], "common": "x" * (LARGEST // 90)})) == []
 
 
+def test_a_payload_that_is_nested_too_deeply_to_be_divided_names_no_node():
+    deep = b"[" * 300 + b"]" * 300
+    assert Sender("{s.*.id}").sent(b'{"s":[{"id":1,"x":%b},{"id":2}]}' % deep) == []
+    assert [sent.node for sent in Sender("{s.*.id}").sent(b'{"s":[{"id":1,"x":%b}]}' % deep)] == ["1"]
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab#", max_size=2),
     lambda inner: (
@@ -180,6 +186,13 @@ def test_no_topic_that_is_published_to_passes_for_another_node():
     assert SHARED.find("hub/7/up") is None
     assert ALONE.find("hub/7/up#n1") is None
     assert addressed([SHARED], "other/7/up", b'{"id": "n1"}') == [("other/7/up", b'{"id": "n1"}')]
+
+
+def test_what_has_its_node_in_its_topic_is_not_addressed_again():
+    route = Route.of("ble/+", "json", node="{s.*.id}", fields={"s.*.t": "temperature"})
+    bindings = Bindings.single(["temperature"], routes=(route,))
+    for part in bindings.addressed("ble/7", b'{"s":[{"id":1,"t":1},{"id":2,"t":2}]}'):
+        assert bindings.addressed(*part) == addressed([route], *part) == [part]
 
 
 def test_only_json_can_name_a_node():
