@@ -156,7 +156,7 @@ class Following(Job):
 def record_places(configuration: bytes, channels: tuple[str, ...], n_shards: int) -> RecordPlaces:
     """Return where records go, given bindings and options as `described` writes them, and the model's channels."""
     bindings, options = _understood(configuration, channels)
-    return RecordPlaces(bindings, n_shards, options.prefix)
+    return RecordPlaces(bindings, n_shards, options)
 
 
 @lru_cache(8)

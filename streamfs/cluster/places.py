@@ -3,6 +3,7 @@
 from functools import cached_property
 
 from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.records import MESSAGE, Record
 from streamfs.gateway.core.shards import Shard, Share, shard_of, zone_by_node
 
@@ -83,10 +84,11 @@ class RecordPlaces:
     Labels go to the shard of their stream; time, commands and what no source fits concern all.
     """
 
-    def __init__(self, bindings: Bindings, n_shards: int, prefix: str) -> None:
+    def __init__(self, bindings: Bindings, n_shards: int, options: Options) -> None:
         self.shards = range(1, n_shards + 1)
         self._bindings, self._zones = bindings, StreamPlaces(n_shards)
-        self._labels, self._commands = f"{prefix}/label/", f"{prefix}/command/"
+        self._labels, self._commands = f"{options.prefix}/label/", f"{options.prefix}/command/"
+        self._max_payload = options.limits.payload_bytes
         self._known: dict[str, int] = {}
 
     def of(self, record: Record) -> int:
@@ -101,9 +103,13 @@ class RecordPlaces:
         return found
 
     def addressed(self, record: Record) -> list[Record]:
-        """Return the parts of a record, with the nodes that its payload names, if a source says where."""
+        """Return the parts of a record, with the nodes that its payload names, if a source says where.
+
+        What is beyond the limit is not even looked at.
+        """
         is_reading = record.kind == MESSAGE and not record.topic.startswith((self._labels, self._commands))
-        if not (self._bindings.has_senders and is_reading):
+        is_read = is_reading and len(record.payload) <= self._max_payload
+        if not (self._bindings.has_senders and is_read):
             return [record]
         parts = self._bindings.addressed(record.topic, record.payload)
         return [record._replace(topic=topic, payload=payload) for topic, payload in parts]

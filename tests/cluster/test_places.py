@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from streamfs.cluster.places import EVERYWHERE, RecordPlaces, StreamPlaces, keys_of
 from streamfs.gateway.core.bindings import Bindings, Route
+from streamfs.gateway.core.options import Limits, Options
 from streamfs.gateway.core.records import MESSAGE, Record, clock_record, start_record
 
 PAIRS = Bindings.pairs(("a.x", "b.x"), {"p": {"a": "n0", "b": "n1"}, "q": {"a": "n2", "b": "n1"}})
@@ -60,7 +61,7 @@ def test_a_stream_has_always_the_same_shard(monkeypatch):
 
 def test_nodes_that_share_streams_share_a_shard_and_so_do_their_labels():
     for n in range(1, 9):
-        places = RecordPlaces(PAIRS, n, "streamfs")
+        places = RecordPlaces(PAIRS, n, Options())
         topics = [*(f"sensors/n{i}/x" for i in range(3)), "streamfs/label/p", "streamfs/label/q"]
         [shard] = {places.of(said(topic)) for topic in topics}
         assert {*places.part_of(shard).streams} == {"p", "q"}
@@ -68,13 +69,13 @@ def test_nodes_that_share_streams_share_a_shard_and_so_do_their_labels():
 
 
 def test_time_commands_and_what_no_source_fits_concern_all():
-    places = RecordPlaces(PAIRS, 4, "streamfs")
+    places = RecordPlaces(PAIRS, 4, Options())
     records = [clock_record(1.0), start_record("", 1.0), *map(said, ("streamfs/command/gateway", "other"))]
     assert {places.of(each) for each in records} == {EVERYWHERE}
 
 
 def test_without_bindings_each_node_is_a_zone():
-    places, streams = RecordPlaces(Bindings.single(("x",)), 3, "streamfs"), StreamPlaces(3)
+    places, streams = RecordPlaces(Bindings.single(("x",)), 3, Options()), StreamPlaces(3)
     for node in NODES:
         assert (
             places.of(said(f"sensors/{node}/x")) == places.of(said(f"streamfs/label/{node}")) == streams.of(node)
@@ -83,7 +84,7 @@ def test_without_bindings_each_node_is_a_zone():
 
 def test_a_record_goes_where_the_node_that_its_payload_names_belongs():
     route = Route.of("hub/up", "json", node="{id}", fields={"x": "x"})
-    places, streams = RecordPlaces(Bindings.single(("x",), routes=(route,)), 3, "streamfs"), StreamPlaces(3)
+    places, streams = RecordPlaces(Bindings.single(("x",), routes=(route,)), 3, Options()), StreamPlaces(3)
     for node in ("n1", "n2", "n3", "n4"):
         (record,) = places.addressed(Record(MESSAGE, 0.0, "hub/up", f'{{"id":"{node}","x":1}}'.encode()))
         assert (record.topic, places.of(record)) == (f"hub/up#{node}", streams.of(node))
@@ -91,9 +92,21 @@ def test_a_record_goes_where_the_node_that_its_payload_names_belongs():
     assert places.addressed(clock) == [clock]
 
 
+def test_a_record_beyond_the_limit_is_as_it_came():
+    route = Route.of("hub/up", "json", node="{s.*.id}", fields={"s.*.x": "x"})
+    bindings, options = Bindings.single(("x",), routes=(route,)), Options(limits=Limits(payload_bytes=40))
+    places = RecordPlaces(bindings, 3, options)
+    within, beyond = (b'{"s":[{"id":1,"x":1},{"id":2}]' + b" " * n + b"}" for n in (9, 10))
+    assert [len(within), len(beyond)] == [40, 41]
+    parts = places.addressed(Record(MESSAGE, 0.0, "hub/up", within))
+    assert [part.topic for part in parts] == ["hub/up#1", "hub/up#2"]
+    record = Record(MESSAGE, 0.0, "hub/up", beyond)
+    assert places.addressed(record) == [record]
+
+
 def test_a_label_or_a_command_stays_one_where_a_source_reads_topics_as_long():
     route = Route.of("+/+/+", "json", node="{id}", fields={"x": "x"})
-    places = RecordPlaces(Bindings.single(("x",), routes=(route,)), 3, "streamfs")
+    places = RecordPlaces(Bindings.single(("x",), routes=(route,)), 3, Options())
     for topic in ("streamfs/label/n1", "streamfs/command/gateway"):
         record = Record(MESSAGE, 0.0, topic, b'{"id":"n1","label":"on"}')
         assert places.addressed(record) == [record]
