@@ -39,6 +39,7 @@ class Guard:
         self._after = settings.devices.guard_after
         self._routes = [source.route() for source in settings.sources if source.key]
         self._back = settings.devices
+        self._max_payload = settings.limits.payload_bytes
         self._profiles = profiles
         self._known: dict[str, dict[str, Any]] = {}  # what was asked of each device, by its topic
         self._offline_since: float | None = None
@@ -115,7 +116,7 @@ class Guard:
 
     def _hear_device(self, topic: str, payload: bytes, now: float) -> list[Publication]:
         publications = self.conduct.receive(topic, payload, now) if self.conduct.listens(topic) else []
-        parts = addressed(self._routes, topic, payload)
+        parts = [] if len(payload) > self._max_payload else addressed(self._routes, topic, payload)
         for part, route in product(parts, self._routes):
             routed = None if route.ignores(part.topic) else route.find(part.topic)
             if routed is not None and self.conduct.knows(routed.called, routed.device):
@@ -153,6 +154,7 @@ def guard_transport(settings: Settings, guard: Guard) -> Transport:
         f"{broker.client_id}-guard",
         qos=broker.qos,
         keepalive=broker.keepalive,
+        max_packet_bytes=settings.limits.packet_bytes,
         will=presence(guard, _OFFLINE),
         birth=presence(guard, _ONLINE),
     )

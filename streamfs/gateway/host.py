@@ -39,7 +39,6 @@ from streamfs.procedure.procedure import Decision
 _log = logging.getLogger(__name__)
 
 _CONNECT_TIMEOUT = 2.0  # seconds, during which the gateway does nothing else
-_SPARE_BYTES = 4096  # of a packet besides its payload
 
 
 @contextmanager
@@ -241,7 +240,7 @@ def _transport(settings: Settings, lease: Lease | None) -> Transport:
         keepalive=broker.keepalive,
         session_expiry=broker.session_expiry,
         receive_maximum=broker.receive_maximum,
-        max_packet_bytes=4 * limits.payload_bytes + _SPARE_BYTES,
+        max_packet_bytes=limits.packet_bytes,
         max_queue=max(limits.queue, broker.receive_maximum),
         connect_timeout=_CONNECT_TIMEOUT,
         will=_status(settings, lease, OFFLINE),

@@ -13,6 +13,7 @@ from helpers.records import label, raw, restored
 from sensors_sim.device_fleet import DeviceFleet
 from sensors_sim.devices import KINDS, Manners
 from streamfs.gateway.core.feedback import Feedback
+from streamfs.gateway.core.options import Limits
 from streamfs.gateway.core.records import RETAINED, Record, clock_record, start_record, stop_record
 from streamfs.gateway.guard import Guard, guard_transport, keep_guard
 from streamfs.gateway.host import hosted
@@ -20,6 +21,7 @@ from streamfs.gateway.messages.message import Message
 from streamfs.gateway.settings.cautions import cautions
 from streamfs.gateway.settings.settings import read_settings
 
+LIMIT = Limits().payload_bytes
 SAFE = {
     "tasmota": 300.0,
     "esphome": 60.0,
@@ -89,6 +91,23 @@ def test_a_guard_asks_devices_in_the_place_of_a_gateway_that_has_died(tmp_path, 
     yard.deliver(yard.to_device(yard.core.take([acted])))
     yard.run(3 * 3600.0, step=600.0)
     assert device.most >= 3600.0
+
+
+def test_a_guard_does_not_look_at_what_is_beyond_the_limit_of_a_payload(tmp_path):
+    yard, device = at_rest(tmp_path, "zigbee2mqtt")
+    guard = Guard(read_settings(tmp_path / "gateway.toml"))
+    (noted,) = yard.core.conduct._noted(yard.conduct)
+    guard.hear(Message(noted.topic, noted.payload, True, yard.now), yard.now)
+    guard.hear(Message("streamfs/status/gateway", b'{"status":"offline"}', True, yard.now), yard.now)
+    asked = []
+    for _ in range(12):
+        yard.now += 600.0
+        guard.let_time_pass(yard.now)
+        for topic, payload in device.turn(yard.now):
+            said = Message(topic, payload, False, yard.now)
+            assert not guard.hear(said._replace(payload=payload + b" " * LIMIT), yard.now)
+            asked += guard.hear(said, yard.now)
+    assert asked
 
 
 def test_a_guard_leaves_devices_alone_while_the_gateway_is_online_or_away_for_a_moment(tmp_path):

@@ -15,6 +15,8 @@ _STAMPS = "is gone: every stream has the time of its own stamps, and those of ot
 GONE = {"clock": _STAMPS, "max_delay": _STAMPS}
 """Keys that earlier versions had, and what to do about them."""
 
+_SPARE_BYTES = 4096  # of a packet besides its payload
+
 
 @dataclass(frozen=True)
 class Time(OptionSection):
@@ -81,6 +83,11 @@ class Limits(OptionSection):
         Option("Publications waiting for the broker; replaced ones are dropped first, decisions last", least=1),
     ] = 100_000
     ahead: Annotated[int, Option("Ticks by which a stamp may be ahead of its node's others", least=1)] = 10_000
+
+    @property
+    def packet_bytes(self) -> int:
+        """Bytes that the broker may send at once: what is to be rejected as too large must arrive."""
+        return 4 * self.payload_bytes + _SPARE_BYTES
 
 
 @dataclass(frozen=True)

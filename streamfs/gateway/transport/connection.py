@@ -327,7 +327,7 @@ class BrokerConnection(Client):
             self.queue(acknowledgement)
             return
         # brokers that know no limit send more: what is beyond it would fill memory and log, to be rejected
-        payload = body[end : self._options.max_packet_bytes]
+        payload = body[end : end + (self._options.max_packet_bytes or len(body))]
         message = Message(topic, payload, bool(command & 1), arrival, content_type)
         self._inbox.put(message, acknowledgement)
         if acknowledgement:
