@@ -166,7 +166,12 @@ class Intake:
         if is_oversize and not (routed and routed.node in self._roster.nodes):  # nobody's, and not even looked at
             self._leave_out_oversize(record)
             return None
-        if routed is None or not self._is_of_use(record, routed):
+        try:
+            is_of_use = routed is not None and self._is_of_use(record, routed)
+        except PayloadError as error:
+            self.reject(record, error)
+            return None
+        if routed is None or not is_of_use:
             self._leave_out(topic)
             return None
         node = self._node_of(routed.node, record.arrival)
@@ -179,13 +184,13 @@ class Intake:
         return target
 
     def _is_of_use(self, record: Record, routed: Routed) -> bool:
-        """Return whether a node may be admitted: it is known, or sends a channel that a model reads."""
+        """Return whether a node may be admitted: it is known, or sends a channel that a model reads.
+
+        A PayloadError says that what an unknown one sends cannot be read.
+        """
         if routed.channel is not None or routed.node in self._roster.nodes:
             return True
-        try:
-            decoded = routed.codec.decode(record.payload, record.arrival, record.content_type)
-        except PayloadError:
-            return True
+        decoded = routed.codec.decode(record.payload, record.arrival, record.content_type)
         if not isinstance(decoded, Several):
             return True
         return any(self._roster.routes.fed_by(name, thins=routed.thins) for name, _ in decoded.parts)

@@ -93,6 +93,20 @@ def test_a_payload_beyond_the_limit_makes_no_node_known_and_is_rejected_whatever
     assert core.roster.n_streams == 0
 
 
+def test_a_node_is_not_admitted_for_what_cannot_be_read_where_payloads_name_channels():
+    fields = Route.of("all/{node}", "json", fields={"x": "x"})
+    core = begun(Bindings.single(["x"], routes=(fields,)))
+    rejected = core.take(
+        [raw(f"all/n{i}", payload) for i, payload in enumerate([b"?", b'{"x":"?"}', b""])]
+    ).rejected
+    assert [message["topic"] for message in rejected] == ["all/n0", "all/n1", "all/n2"]
+    assert counts(core) == {"messages": 3, "malformed": 3}
+    assert core.roster.n_streams == 0
+    core.take([raw("all/n1", b'{"x":1}'), raw("all/n1", b"?")])
+    assert core.roster.n_streams == 1
+    assert core.spent.messages == 2
+
+
 @pytest.mark.parametrize(
     "topic", ["sensors/n3/x", "sensors/n1/z", "sensors//x", "sensors/n1", "sensors/n1/x/y", "other", ""]
 )
