@@ -81,17 +81,24 @@ class Sender:
         if place is None:
             node = self._name(document) if isinstance(document, dict) else ""
             return [Sent(node, payload)] if node else []
+        try:
+            return self._sent_at(place, payload)
+        except orjson.JSONEncodeError:  # it reads what is nested more deeply than it writes
+            return []
+
+    def _sent_at(self, place: Place, payload: bytes) -> list[Sent]:
+        """Return what the nodes at a place of a payload's document have sent: all of it, if there is but one."""
         if place.n_parts > MOST and (place.names or not self._is_together):
             return []
         named = [(self._name(part, name), number) for number, (name, part) in enumerate(place.parts())]
         if place.names:  # other parts of an object are no devices
-            named = [each for each in named if each[0]] or [("", 0)]
-        if len({node for node, _ in named}) > 1 or not (self._is_together or len(named) == 1):
-            try:
-                return self._divided(place, named)
-            except orjson.JSONEncodeError:  # it reads what is nested more deeply than it writes
-                return []
-        return [Sent(named[0][0], payload)] if named[0][0] else []
+            named = [each for each in named if each[0]]
+        nodes = {node for node, _ in named}
+        if not any(nodes):
+            return []
+        if len(named) == place.n_parts and len(nodes) == 1 and (self._is_together or len(named) == 1):
+            return [Sent(named[0][0], payload)]
+        return self._divided(place, named)
 
     def _divided(self, place: Place, named: list[tuple[str, int]]) -> list[Sent]:
         """Return what each node has sent, given the nodes of a document's parts."""
@@ -106,7 +113,7 @@ class Sender:
             n_bytes += len(sent[-1].payload)
             if n_bytes > LARGEST:
                 return []
-        return sent if sent[0].node else []
+        return sent
 
     def _name(self, document: dict[str, Any], name: str = "") -> str:
         """Return the node that a document names, as `of`, which may be the `name` of its only part."""
