@@ -33,7 +33,12 @@ def preview_message(bindings: Bindings, topic: str, payload: bytes, arrival: flo
         ``value``, ``time``, ``sequence`` and what they ``feed``; and ``unread``: paths of further values, as
         ``fields`` of the source would name them. Of several nodes all are named, and each row has its ``node``.
     """
-    parts = [_preview_part(bindings, topic, part, arrival) for part in bindings.addressed(topic, payload)]
+    parts = bindings.addressed(topic, payload)
+    return _together(topic, [_preview_part(bindings, topic, part, arrival) for part in parts])
+
+
+def _together(topic: str, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return how a message is read, given how its parts are."""
     if len(parts) == 1:
         return parts[0]
     return {
@@ -65,10 +70,21 @@ def preview_by_profile(profile: DeviceProfile, topic: str, payload: bytes, arriv
     """
     routes = [source.route() for source in sources_of(profile)]
     route = _of_topic(routes, topic, payload)
-    routed = None if route is None else route.find(addressed([route], topic, payload)[0].topic)
-    if routed is None:
+    if route is None:
         topics = ", ".join(str(reading["topic"]) for reading in profile.readings)
         raise StreamfsError(f"topic is {topic!r}, expected one of {topics}")
+    parts = [
+        _by_route(routes, routed, topic, part.payload, arrival)
+        for part in addressed([route], topic, payload)
+        if (routed := route.find(part.topic)) is not None
+    ]
+    return _together(topic, parts)
+
+
+def _by_route(
+    routes: Sequence[Route], routed: Routed, topic: str, payload: bytes, arrival: float
+) -> dict[str, Any]:
+    """Return how the part of a message is read that one device has sent, as `preview_by_profile`."""
     parts, refused = _decoded(routed, payload, arrival)
     samples = [(name, *sample) for name, part in parts for sample in _samples(part)]
     found = {

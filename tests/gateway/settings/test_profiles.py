@@ -287,6 +287,13 @@ def test_a_profile_is_tried_on_a_message():
         preview_by_profile(load_profile("shelly"), "s1/online", b"true", NOON)
 
 
+def test_of_a_message_of_several_devices_all_are_shown():
+    said = b'{"ZbReceived":{"0x1A":{"Device":"0x1A","Temperature":21},"0x2B":{"Device":"0x2B","Temperature":22}}}'
+    found = preview_by_profile(load_profile("tasmota"), "tele/bridge/SENSOR", said, NOON)
+    assert found["node"] == "0x1A, 0x2B"
+    assert [(row["node"], row["value"]) for row in found["values"]] == [("0x1A", 21.0), ("0x2B", 22.0)]
+
+
 @pytest.mark.parametrize(
     ("profile", "topic", "payload", "paths"),
     [
