@@ -118,11 +118,11 @@ class Forest(Classifier):
 
     def reading(self, features: Sequence[int]) -> Self:
         """Return the forest, uncalibrated, for rows of these features alone, ascending, with all that it tests."""
-        places = np.searchsorted(features, self.feature)
-        return replace(self, feature=np.where(self.feature < 0, self.feature, places), calibration=None)
+        tested = np.arange(self.feature.max(initial=0) + 1)
+        return self.placed(np.searchsorted(features, tested).tolist())
 
     def placed(self, places: Sequence[int]) -> Self:
-        """Return the forest for rows in which its features stand in other places."""
+        """Return the forest, uncalibrated, for rows in which its features stand in other places."""
         tested = np.asarray(places)[np.maximum(self.feature, 0)]
         return replace(self, feature=np.where(self.feature < 0, self.feature, tested), calibration=None)
 

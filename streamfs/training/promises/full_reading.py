@@ -37,8 +37,8 @@ def fitted_to_all(
 
     best, best_score = (trainer, model), score(model, DOUBT_OF_FOUND) + GAIN
     found = tuple(feature for feature in model.features if feature.columns)
-    for offered in trainer.candidates.offers:
-        features = tuple(dict.fromkeys((*found, *reading(channels, offered))))[:most]
+    offers = (dict.fromkeys((*found, *reading(channels, offered))) for offered in trainer.candidates.offers)
+    for features in dict.fromkeys(tuple(offer)[:most] for offer in offers):
         if len(features) <= len(found):
             continue
         full = trainer.with_features(features)
