@@ -17,7 +17,7 @@ from streamfs.training.cross_validation import N_FOLDS
 from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.decision_points import is_for_all
 from streamfs.training.held_out import Followed
-from streamfs.training.luck import believed_share, cautious_means, chance_of, effective_number
+from streamfs.training.luck import believed_share, chance_of, effective_number
 
 LEVELS = np.r_[0.0, np.arange(0.10, 0.96, 0.025), 0.97, 0.98, 0.99, 0.995, 1.0]
 """Thresholds at the time limit that are compared."""
@@ -221,20 +221,20 @@ class _Rule:
         rule = cls(calibration, given, followed.ticks, time_limit, confidence is None, floor)
         if confidence is not None:
             return rule
-        said, at_each = rule.said(followed), costs.at_each(followed, time_limit)
+        said = rule.said(followed)
         if costs.is_anticipated:
+            at_each = costs.at_each(followed, time_limit)
             compared = [anticipated_levels(said, at_each, n) for n in range(1, MOST_GROUPS + 1)]
             tried = [replace(rule, levels=levels) for levels in compared]
-            return min(tried, key=lambda each: costs.mean_of(followed, each.columns(said), time_limit))
-        never = costs.of(followed, np.full(len(said), -1), time_limit)
-        return replace(rule, levels=rule.cheapest_levels(followed, said, at_each, never))
+            return min(tried, key=lambda each: float(costs.means_of(followed, each.columns(said), time_limit)))
+        return rule.cheapest(followed, said, costs)
 
     @classmethod
     def chosen_or_at_once(cls, followed: Followed, costs: DecisionCosts, time_limit: int, clock: int) -> "_Rule":
         """Choose as if there were no first point, unless it costs less to decide all streams there."""
         rule = cls.chosen(followed.later(), costs, time_limit, clock, None)
         later = replace(rule, levels=np.r_[np.inf, rule.levels], points=followed.ticks)
-        waiting = costs.mean_of(followed, later.decide(followed)[0], time_limit)
+        waiting = costs.means_of(followed, later.decide(followed)[0], time_limit)
         is_cheaper = costs.of_all_at(0, followed, time_limit) < waiting
         return replace(later, levels=np.r_[0.0, rule.levels]) if is_cheaper else later
 
@@ -245,20 +245,25 @@ class _Rule:
         inside = np.arange(confidence.shape[1]) < followed.trajectories.ticks[:, np.newaxis]
         return np.where(inside, self.calibration.of(confidence, counts=counts), -1.0)
 
-    def cheapest_levels(self, followed: Followed, said: Array, at_each: Array, never: Array) -> Array:
-        """Return the highest of the cheapest levels, by the costs of streams in each column, or never.
+    def cheapest(self, followed: Followed, said: Array, costs: DecisionCosts) -> "_Rule":
+        """Return the rule of the least sum of costs; if costs are no sum, another that surely costs less."""
+        least = replace(self, levels=self.cheapest_levels(followed, said, costs.additive))
+        if costs.additive is costs:
+            return least
+        other = replace(self, levels=self.cheapest_levels(followed, said, costs))
+        is_less = costs.excess(followed, other.columns(said), least.columns(said), self.time_limit) < 0.0
+        return other if is_less else least
 
-        Those of all points are alike, or fall (`FALLS`).
-        """
+    def cheapest_levels(self, followed: Followed, said: Array, costs: DecisionCosts) -> Array:
+        """Return the highest of the cheapest levels; those of all points are alike, or fall (`FALLS`)."""
         tried = LEVELS[::-1, np.newaxis]
         compared: list[tuple[float, Array]] = []
         for fall in FALLS:
             levels = _risen(tried, fall * np.log(self.time_limit / self.points))
             is_reached = (tried <= self.floor) | (self.points == self.time_limit)
             sure = said >= np.where(is_reached, 0.0, levels)[:, np.newaxis]
-            columns = np.where(sure.any(axis=2), sure.argmax(axis=2), len(self.points))
-            costs = np.column_stack([at_each, never])[np.arange(len(said)), columns]
-            means = cautious_means(followed.by_stream(costs), followed.counts)
+            columns = np.where(sure.any(axis=2), sure.argmax(axis=2), -1)
+            means = costs.means_of(followed, columns, self.time_limit)
             compared.append((float(means.min()), levels[means.argmin()]))
         return min(compared, key=lambda each: each[0])[1]
 

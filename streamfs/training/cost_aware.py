@@ -15,6 +15,7 @@ from streamfs.data.streams import StreamSet
 from streamfs.procedure.procedure import Procedure
 from streamfs.selection.by_name import MakeSelector
 from streamfs.training import arguments
+from streamfs.training.balance import Balance
 from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.learners import FOREST
 from streamfs.training.least_cost import LeastCost
@@ -41,9 +42,9 @@ def train(
     costs: Costs | None = None,
     pricing: Pricing | str = "transmissions",
     confidence: float | str | None = None,
-    error_cost: float = 1.0,
-    delay_cost: float = 1.0,
-    sending_cost: float = 0.0,
+    error_cost: float | None = None,
+    delay_cost: float | None = None,
+    sending_cost: float | None = None,
     time_limit: int | timedelta | None = None,
     horizon: int | timedelta | None = None,
     select: str | MakeSelector | None = CHANNELS,
@@ -73,12 +74,14 @@ def train(
         to given `costs`, too.
     confidence : float or "anticipated", optional
         Threshold at which a stream is labelled. By default it is chosen so that errors and delays on held-out
-        streams cost least, and every stream that reaches the time limit is labelled there; for features that a
-        selector ranks, 0.9. ``"anticipated"`` chooses one for each tick: a stream waits while that is expected to
-        cost less (ECONOMY-gamma).
-    error_cost, delay_cost : float
-        What a wrong label costs, and what a delay up to the time limit costs; a shorter delay costs its share.
-    sending_cost : float
+        streams cost least, or are best balanced, and every stream that reaches the time limit is labelled there;
+        for features that a selector ranks, 0.9. ``"anticipated"`` chooses one for each tick: a stream waits while
+        that is expected to cost less (ECONOMY-gamma).
+    error_cost, delay_cost : float, optional
+        What a wrong label costs, and what a delay up to the time limit costs; a shorter delay costs its share. One
+        that is not given is 1. If no cost nor confidence is, what is chosen on held-out streams has the best
+        harmonic mean of accuracy and earliness, which is 1 less the mean delay.
+    sending_cost : float, optional
         What sending costs beside errors and delays: each unit of `pricing`, such as a transmission or a joule,
         that the chosen channels send until the decision, or of the `costs` of their features. By default nothing:
         what is sent decides only between choices that are about as good.
@@ -155,8 +158,12 @@ def train(
     is_anticipated, confidence = arguments.confidence_of(confidence, select, CHANNELS)
     streams = arguments.counting(streams, select, CHANNELS, is_anticipated=is_anticipated)
     arguments.require_classes(streams)
-    decision_costs = DecisionCosts(error_cost, delay_cost, sending_cost, is_anticipated)
-    if select != CHANNELS and decision_costs != DecisionCosts():
+    asked = {"error": error_cost, "delay": delay_cost, "sending": sending_cost}
+    given = {name: cost for name, cost in asked.items() if cost is not None}
+    decision_costs = DecisionCosts(is_anticipated=is_anticipated, **given)
+    if not given and confidence is None and not is_anticipated:
+        decision_costs = Balance()
+    if select != CHANNELS and given:
         raise ValueError(
             f"error_cost, delay_cost and sending_cost are given, but select is not {CHANNELS!r}: other selections "
             "are fitted to a confidence"

@@ -8,7 +8,7 @@ import numpy as np
 from feature_extractors.arrays import Array, Integers
 from feature_extractors.base import LARGEST
 from streamfs.training.held_out import Followed
-from streamfs.training.luck import believed_share, cautious_mean, chance_of, effective_number
+from streamfs.training.luck import believed_share, cautious_mean, cautious_means, chance_of, effective_number
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,11 @@ class DecisionCosts:
             raise ValueError("error_cost is 0, expected more: a label that may be wrong needs no readings")
 
     def of(self, followed: Followed, columns: Integers, time_limit: int) -> Array:
-        """Return each stream's cost if it is decided in a column of what was followed, -1 for never."""
-        rows, ends = np.arange(len(columns)), np.maximum(followed.trajectories.ticks - 1, 0)
+        """Return each stream's cost if it is decided in a column of what was followed, -1 for never.
+
+        Columns may be tried of many rules at once, along the first axes.
+        """
+        rows, ends = np.arange(columns.shape[-1]), np.maximum(followed.trajectories.ticks - 1, 0)
         never = columns < 0
         at = np.where(never, ends, columns)
         wrong = never | ~followed.is_right()[rows, at]
@@ -55,16 +58,34 @@ class DecisionCosts:
         is_inside = np.arange(len(followed.ticks)) < followed.trajectories.ticks[:, np.newaxis]
         return np.where(is_inside, costs, never[:, np.newaxis])
 
-    def mean_of(self, followed: Followed, columns: Integers, time_limit: int) -> float:
-        """Return the cautious mean of what decisions in some columns cost, -1 for never."""
-        return cautious_mean(followed.by_stream(self.of(followed, columns, time_limit)), followed.counts)
+    @property
+    def additive(self) -> "DecisionCosts":
+        """The costs as a sum of what each decision costs."""
+        return self
+
+    def excess(self, followed: Followed, columns: Integers, others: Integers, time_limit: int) -> float:
+        """Return by how much decisions in some columns may cost more than in others: a cautious mean."""
+        costs, least = (self.of(followed, each, time_limit) for each in (columns, others))
+        return cautious_mean(followed.by_stream(costs - least), followed.counts)
+
+    def means_of(self, followed: Followed, columns: Integers, time_limit: int) -> Array:
+        """Return the cautious means, over the last axis, of what decisions in some columns cost, -1 for never."""
+        return cautious_means(followed.by_stream(self.of(followed, columns, time_limit)), followed.counts)
 
     def of_all_at(self, column: int, followed: Followed, time_limit: int) -> float:
         """Return what deciding all streams in a column of what was followed costs, cautiously, luck apart."""
-        counts, right = followed.counts, followed.by_stream(followed.is_right()[:, column])
-        n_streams = effective_number(counts)
-        wrong = 1.0 - believed_share(right, chance_of(followed), n_streams, weights=counts)
-        luck = np.sqrt(wrong * (1.0 - wrong) / n_streams)
-        sent = np.average(followed.by_stream(followed.spent[:, column]), weights=counts)
+        sent = np.average(followed.by_stream(followed.spent[:, column]), weights=followed.counts)
         delay = followed.ticks[column] / time_limit
-        return float(self.error * (wrong + luck) + self.delay * delay + self.sending * sent)
+        return float(self.error * believed_errors(column, followed) + self.delay * delay + self.sending * sent)
+
+
+OF_ERRORS = DecisionCosts(error=1.0, delay=0.0)
+"""Errors alone: a label costs 1 if it is wrong or missing."""
+
+
+def believed_errors(column: int, followed: Followed) -> float:
+    """Return the share of all streams that are wrong in a column, cautiously, luck apart."""
+    counts, right = followed.counts, followed.by_stream(followed.is_right()[:, column])
+    n_streams = effective_number(counts)
+    wrong = 1.0 - believed_share(right, chance_of(followed), n_streams, weights=counts)
+    return float(wrong + np.sqrt(wrong * (1.0 - wrong) / n_streams))

@@ -223,7 +223,8 @@ class LeastCost:
             return facts
         guess = guess_as_good(facts)
         guessed = None if guess is None else guess.share
-        found = worth_waiting(fitted.followed, fitted.chosen.columns, self.costs, limit, guessed)
+        costs, columns = self.costs.additive, fitted.chosen.columns
+        found = worth_waiting(fitted.followed, columns, costs, limit, guessed)
         return facts if found is None else {**facts, "waiting": found._asdict()}
 
     def _held_out(

@@ -73,9 +73,9 @@ class StreamClassifier(ClassifierMixin, Estimator):
         "costs": [Costs, None],
         "pricing": [OneOf(*PROFILES), Pricing],
         "confidence": [RealNumber(most=1.0, above=0.0), OneOf(ANTICIPATED), None],
-        "error_cost": [RealNumber(above=0.0)],
-        "delay_cost": [RealNumber()],
-        "sending_cost": [RealNumber()],
+        "error_cost": [RealNumber(above=0.0), None],
+        "delay_cost": [RealNumber(), None],
+        "sending_cost": [RealNumber(), None],
         "time_limit": [Whole(1), None],
         "select": [str, callable, None],
         "n_features": [Whole(1), None],
@@ -91,9 +91,9 @@ class StreamClassifier(ClassifierMixin, Estimator):
         costs: Costs | None = None,
         pricing: Pricing | str = "transmissions",
         confidence: float | str | None = None,
-        error_cost: float = 1.0,
-        delay_cost: float = 1.0,
-        sending_cost: float = 0.0,
+        error_cost: float | None = None,
+        delay_cost: float | None = None,
+        sending_cost: float | None = None,
         time_limit: int | None = None,
         select: Any = CHANNELS,
         n_features: int | None = None,
@@ -205,6 +205,8 @@ class StreamClassifier(ClassifierMixin, Estimator):
     ) -> float:
         """Return what decisions cost on average: for errors, delays and sending, by the parameters of these names.
 
+        Where they are None, an error costs 1, and a delay, too; sending costs nothing.
+
         Streams count as `sample_weight` says, by default each once. A delay up to the time limit costs
         `delay_cost` and a shorter one its share; what is sent is equation 1. A stream without a label is an error
         at the time limit.
@@ -215,7 +217,9 @@ class StreamClassifier(ClassifierMixin, Estimator):
         ticks = np.array([decision.tick for decision in decisions])
         sent = np.array([decision.cost for decision in decisions])
         delay = np.where(is_late, 1.0, np.minimum(ticks / limit, 1.0))
-        costs = self.error_cost * wrong + self.delay_cost * delay + self.sending_cost * sent
+        given = ((self.error_cost, 1.0), (self.delay_cost, 1.0), (self.sending_cost, 0.0))
+        prices = [usual if cost is None else cost for cost, usual in given]
+        costs = np.array(prices) @ np.array([wrong, delay, sent])
         return float(np.average(costs, weights=_check_sample_weight(sample_weight, np.zeros((len(costs), 1)))))
 
     def decided(self, X: Streams) -> tuple[tuple[Decision, ...], Array]:

@@ -16,6 +16,7 @@ from streamfs.evaluation.split_traffic import paid_by_split
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.split import split
 from streamfs.training import arguments
+from streamfs.training.balance import harmonic_mean
 from streamfs.training.cost_aware import train
 from streamfs.training.learners import FOREST
 from streamfs.training.models import TREE
@@ -96,7 +97,8 @@ def train_within(
     The one that `train` makes by the given options is tried, and, beside it, trees and forests on the features
     that StreamRelief ranks highest. Of those within the limits the one is taken whose decisions on held-out
     streams cost least: a wrong or missing label costs `error_cost`, a delay its share of `delay_cost`, and what
-    nodes send to a gateway `sending_cost` a unit of the pricing.
+    nodes send to a gateway `sending_cost` a unit of the pricing; or, if no cost is given, whose accuracy and
+    earliness are best balanced.
 
     Parameters
     ----------
@@ -169,8 +171,12 @@ def _cost(procedure: Procedure, options: dict[str, Any]) -> float:
     if facts is None:
         return inf
     late = facts["labelled"] * facts["ticks"] / procedure.time_limit + facts["streams"] - facts["labelled"]
-    error, delay = (1.0 if options.get(name) is None else options[name] for name in ("error_cost", "delay_cost"))
-    return float(error * (facts["streams"] - facts["right"]) + delay * late) / float(facts["streams"])
+    wrong, late = 1.0 - facts["right"] / facts["streams"], late / facts["streams"]
+    given = [options.get(name) for name in COSTS_OF_DECISIONS]
+    if given == [None] * len(given):
+        return float(2.0 - 2.0 * harmonic_mean(wrong, late))
+    error, delay, _ = (1.0 if cost is None else cost for cost in given)
+    return float(error * wrong + delay * late)
 
 
 def _reason(limits: NodeLimits, found: list[NodeEstimate]) -> str:

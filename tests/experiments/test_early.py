@@ -104,6 +104,20 @@ def test_sets_are_found_by_the_names_of_their_files(tmp_path):
     }
 
 
+def test_sets_are_found_as_archives_have_them(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        for part in ("TRAIN", "TEST"):
+            path = tmp_path / name / f"{name}_{part}"
+            path.with_suffix(".ts").write_text("@classLabel true u v\n@data\n1,2,3:u\n4,5,6:v\n", encoding="utf-8")
+            path.with_suffix(".txt").touch()
+    (tmp_path / "b" / "others_TRAIN.ts").touch()
+    found = sets_in(tmp_path)
+    assert [*found] == ["a", "b"]
+    assert_array_equal(found["b"].split(0).test.values[:, :, 0], [[1, 2, 3], [4, 5, 6]])
+    assert found["a"].split(0).train.labels.tolist() == ["u", "v"]
+
+
 def refused(folder, message):
     with pytest.raises(DataError, match=message):
         [files.split(0) for files in sets_in(folder).values()]

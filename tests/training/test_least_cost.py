@@ -26,6 +26,7 @@ from streamfs.evaluation.evaluation import monitored
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.promise_monitor import KEPT
 from streamfs.training import least_cost
+from streamfs.training.balance import Balance
 from streamfs.training.channel_choice import TOLERANCE, ChoiceCost, mean_delay
 from streamfs.training.confidence import FALLS, LEVELS, _Rule, choose_confidence
 from streamfs.training.correction import MOST_STRETCHED, correction, stretch
@@ -49,6 +50,9 @@ def late_streams(n_streams, n_ticks, seed):
     means = np.where(np.arange(n_ticks) < 0.6 * n_ticks, 0.0, 3.0 * labels[:, np.newaxis])
     values = np.random.default_rng(seed).normal(means, 1.0)[:, :, np.newaxis]
     return StreamSet(values, labels.astype(str), ["x"])
+
+
+costs_of_decisions = st.builds(DecisionCosts, delay=st.floats(0.1, 5.0)) | st.just(Balance())
 
 
 def test_a_model_without_a_promise_is_monitored():
@@ -324,30 +328,29 @@ def test_as_many_are_right_as_is_stated_luck_apart(seed):
 
 
 @settings(max_examples=30)
-@given(st.integers(0, 1000), st.floats(0.1, 5.0), st.integers(20, 25))
-def test_the_threshold_is_the_highest_of_the_cheapest(seed, delay, limit):
+@given(st.integers(0, 1000), costs_of_decisions, st.integers(20, 25))
+def test_the_threshold_is_the_highest_of_the_cheapest(seed, costs, limit):
     rng = np.random.default_rng(seed)
     found, floor = followed(seed, n_streams=30), rng.uniform(0.2, 0.7)
     ticks, said = rng.integers(0, 21, 30), found.trajectories.confidence
     said[np.arange(20) >= ticks[:, np.newaxis]] = -1.0
     cut = found._replace(trajectories=Trajectories(found.trajectories.best, said, ticks))
-    costs = DecisionCosts(1.0, delay)
     rule = _Rule(Calibration(1.0, 0.0), np.ones(20), found.ticks, limit, is_forced=True, floor=floor)
-    at_each, never = costs.at_each(cut, limit), costs.of(cut, np.full(30, -1), limit)
     mean_costs = {}
     for fall, level in product(FALLS, sorted(LEVELS, reverse=True)):
         odds = [level / max(1.0 - level, 1e-300) * (limit / (tick + 1)) ** fall for tick in range(20)]
         levels = np.array([1.0 if np.isinf(each) else each / (1.0 + each) for each in odds])
-        paid = []
+        columns = []
         for stream in range(30):
             sure = [
                 tick
                 for tick in range(ticks[stream])
                 if said[stream, tick] >= levels[tick] or level <= floor or tick + 1 == limit
             ]
-            paid.append(at_each[stream, sure[0]] if sure else never[stream])
+            columns.append(sure[0] if sure else -1)
+        paid = costs.of(cut, np.array(columns), limit)
         mean_costs[fall, level] = np.mean(paid) + np.std(paid) / np.sqrt(30), levels
-    chosen = rule.cheapest_levels(cut, said, at_each, never)
+    chosen = rule.cheapest_levels(cut, said, costs)
     least = min(cost for cost, _ in mean_costs.values())
     highest = next(levels for cost, levels in mean_costs.values() if cost <= least + 1e-12)
     assert chosen == pytest.approx(highest)

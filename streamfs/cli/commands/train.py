@@ -66,7 +66,12 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
     "least, and 0.9 for ranked features. It is not an accuracy: see --promise. Or 'anticipated': one for each "
     "tick, by what waiting is expected to cost.",
 )
-@click.option("--error-cost", type=POSITIVE, help="What a wrong label costs; by default 1.")
+@click.option(
+    "--error-cost",
+    type=POSITIVE,
+    help="What a wrong label costs; by default 1. If no cost nor --confidence is given, accuracy and "
+    "earliness are balanced: their harmonic mean is the best.",
+)
 @click.option("--delay-cost", type=NOT_NEGATIVE, help="What a delay up to the time limit costs; by default 1.")
 @click.option(
     "--sending-cost",

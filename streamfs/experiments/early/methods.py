@@ -40,9 +40,10 @@ AT_OURS = ", our ticks"
 
 
 class Trial(NamedTuple):
-    """What a method decides at each alpha, and how many CPU seconds fitting and deciding took, once."""
+    """What a method decides with nothing set, and at each alpha; CPU seconds of fitting and deciding, once."""
 
-    decided: Mapping[float, Decided]
+    decided: Decided
+    at: Mapping[float, Decided]
     fit: float
     deciding: float
     n_cases: int
@@ -54,7 +55,7 @@ class Task:
 
     split: Split
     seed: int
-    procedures: dict[float, tuple[Any, float]] = field(default_factory=dict)
+    procedures: dict[float | None, tuple[Any, float]] = field(default_factory=dict)
     bases: dict[tuple[float, bool], "Base"] = field(default_factory=dict)
 
     @cached_property
@@ -73,18 +74,17 @@ class Task:
         """Values and classes of the train series."""
         return self.split.train.values, self.truth(self.split.train)
 
-    def trained(self, alpha: float) -> tuple[Any, float]:
-        """Our procedure, with nothing set if errors and delays cost alike, and CPU seconds."""
+    def trained(self, alpha: float | None) -> tuple[Any, float]:
+        """Our procedure at an alpha, or with nothing set, and CPU seconds."""
         if alpha not in self.procedures:
-            streams = self.split.train.streams()
-            error, delay = (1.0, 1.0) if alpha == MIDDLE else (alpha, 1.0 - alpha)
-            start = process_time()
+            error, delay = (None, None) if alpha is None else (alpha, 1.0 - alpha)
+            streams, start = self.split.train.streams(), process_time()
             procedure = train(streams, seed=self.seed, error_cost=error, delay_cost=delay)
             self.procedures[alpha] = procedure, process_time() - start
         return self.procedures[alpha]
 
     def base(self, alpha: float, is_even: bool = True) -> "Base":
-        """What our forest says of the streams, with the channels that are chosen at these costs.
+        """What our forest says of the streams, with the channels that are chosen at an alpha.
 
         It is said at evenly spread prefixes, as peers have them, or at the ticks at which ours may decide.
         """
@@ -154,28 +154,27 @@ class Peer(Protocol):
 
 
 def ours(task: Task) -> Trial:
-    """Train with nothing set; at another alpha, with its costs. A refusal labels nothing."""
-    test, decided = task.split.test, {}
-    streams = test.streams()
-    fit = deciding = 0.0
-    for alpha in ALPHAS:
+    """Train with nothing set, and at each alpha with its costs. A refusal labels nothing."""
+    test = task.split.test
+    streams, n = test.streams(), len(test.labels)
+    place = {str(label): c for c, label in enumerate(task.classes)}
+
+    def decided(alpha: float | None) -> tuple[Decided, float, float]:
         try:
-            procedure, seconds = task.trained(alpha)
+            procedure, fit = task.trained(alpha)
         except TrainingError:
-            n = len(test.labels)
-            decided[alpha] = Decided(np.full(n, -1), np.full(n, test.values.shape[1]), np.zeros(n))
-            continue
+            return Decided(np.full(n, -1), np.full(n, test.values.shape[1]), np.zeros(n)), 0.0, 0.0
         start = process_time()
         decisions = evaluate(procedure, streams).decisions
-        if alpha == MIDDLE:
-            fit, deciding = seconds, process_time() - start
-        place = {str(label): c for c, label in enumerate(task.classes)}
-        decided[alpha] = Decided(
+        made = Decided(
             np.array([place.get(str(d.label), -1) for d in decisions]),
             np.array([d.tick if d.label is not None else test.values.shape[1] for d in decisions]),
             np.array([d.confidence for d in decisions]),
         )
-    return Trial(decided, fit, deciding, len(test.labels))
+        return made, fit, process_time() - start
+
+    usual, fit, deciding = decided(None)
+    return Trial(usual, {alpha: decided(alpha)[0] for alpha in ALPHAS}, fit, deciding, n)
 
 
 def trigger(make: Callable[[], Trigger], is_even: bool = True) -> Callable[[Task], Trial]:
@@ -197,7 +196,7 @@ def prefix_forests(make: Callable[[], Trigger]) -> Callable[[Task], Trial]:
 
 
 def _triggered(make: Callable[[], Trigger], task: Task, base_at: Callable[[float], Base]) -> Trial:
-    """Fit a trigger at each alpha, and let it decide the test series."""
+    """Fit a trigger at each alpha, and let it decide the test series; with nothing set, at the middle one."""
     decided, fit, deciding = {}, 0.0, 0.0
     for alpha in ALPHAS:
         base = base_at(alpha)
@@ -211,7 +210,7 @@ def _triggered(make: Callable[[], Trigger], task: Task, base_at: Callable[[float
             fit, deciding = base.fit + middle - start, base.deciding + process_time() - middle
         at = base.test[np.arange(len(stops)), stops]
         decided[alpha] = Decided(at.argmax(axis=1), base.points[stops], at.max(axis=1))
-    return Trial(decided, fit, deciding, len(task.split.test.labels))
+    return Trial(decided[MIDDLE], decided, fit, deciding, len(task.split.test.labels))
 
 
 def peer(make: Callable[[], Peer]) -> Callable[[Task], Trial]:
@@ -225,7 +224,7 @@ def peer(make: Callable[[], Peer]) -> Callable[[Task], Trial]:
         middle = process_time()
         decided = method.decide(test.values)
         end = process_time()
-        return Trial(dict.fromkeys(ALPHAS, decided), middle - start, end - middle, len(test.labels))
+        return Trial(decided, dict.fromkeys(ALPHAS, decided), middle - start, end - middle, len(test.labels))
 
     return measured
 

@@ -2,7 +2,8 @@
 
 A method must name a class by the end of a series; one that does not makes an error at the last tick. Earliness
 is the mean tick of decisions as a share of the series, HM the harmonic mean of accuracy and 1 - earliness, and
-the cost of a decision alpha x error + (1 - alpha) x delay. Methods that can are given alpha.
+the cost of a decision alpha x error + (1 - alpha) x delay. Costs are those of methods that are given alpha, if
+they can; all else is measured with nothing set.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,16 +12,12 @@ from typing import Any
 import numpy as np
 
 from streamfs.base.progress import Progress, quiet
-from streamfs.experiments.early.methods import METHODS, MIDDLE, Task
+from streamfs.experiments.early.methods import METHODS, Task
 from streamfs.experiments.early.series import LabelledSeries, Split
+from streamfs.training.balance import harmonic_mean
 
 Row = dict[str, Any]
 """Seed, set, method and figures of a trial; or ``failed``, and why."""
-
-
-def harmonic(accuracy: float, earliness: float) -> float:
-    """Return the harmonic mean of accuracy and 1 - earliness."""
-    return 2.0 * accuracy * (1.0 - earliness) / max(accuracy + 1.0 - earliness, 1e-12)
 
 
 def row_of(task: Task, method: str) -> Row:
@@ -29,16 +26,16 @@ def row_of(task: Task, method: str) -> Row:
     n_ticks = task.split.test.values.shape[1]
     test = task.split.test.sample(trial.n_cases, seed=0)
     truth, costs = task.truth(test), {}
-    for alpha, decided in trial.decided.items():
+    for alpha, decided in trial.at.items():
         error, delay = float(np.mean(decided.classes != truth)), float(decided.ticks.mean() / n_ticks)
         costs[str(alpha)] = alpha * error + (1.0 - alpha) * delay
-    middle = trial.decided[MIDDLE]
-    accuracy, earliness = float(np.mean(middle.classes == truth)), float(middle.ticks.mean() / n_ticks)
-    stated = float(middle.stated.mean())
+    usual = trial.decided
+    accuracy, earliness = float(np.mean(usual.classes == truth)), float(usual.ticks.mean() / n_ticks)
+    stated = float(usual.stated.mean())
     return {
         "accuracy": accuracy,
         "earliness": earliness,
-        "hm": harmonic(accuracy, earliness),
+        "hm": float(harmonic_mean(1.0 - accuracy, earliness)),
         "costs": costs,
         "stated": None if np.isnan(stated) else stated - accuracy,
         "fit_seconds": trial.fit,

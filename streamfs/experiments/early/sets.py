@@ -13,12 +13,14 @@ from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 from streamfs.experiments.early.series import Split
 
-FILE = re.compile(r"(?P<name>.+?)(?:_(?P<part>train|test))?\.(?:csv|csv\.gz|parquet|tsv|tsv\.gz)", re.IGNORECASE)
+FILE = re.compile(
+    r"(?P<name>.+?)(?:_(?P<part>train|test))?\.(?:csv|csv\.gz|parquet|ts|tsv|tsv\.gz)", re.IGNORECASE
+)
 """The file of a set, or of a part of one."""
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 
-EXPECTED = "NAME_train and NAME_test, or NAME alone, as .csv, .csv.gz, .parquet, .tsv or .tsv.gz"
+EXPECTED = "NAME_train and NAME_test, or NAME alone, as .csv, .csv.gz, .parquet, .ts, .tsv or .tsv.gz"
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class SeriesFiles:
 
 
 def sets_in(folder: Path) -> Mapping[str, SeriesFiles]:
-    """Find the sets of a folder, by name.
+    """Find the sets of a folder, by name: its files, and those of a folder for each set, as in archives.
 
     Raises
     ------
@@ -53,9 +55,9 @@ def sets_in(folder: Path) -> Mapping[str, SeriesFiles]:
         If there is none, a part of one is missing, or one is there twice.
     """
     found: dict[str, dict[str, Path]] = defaultdict(dict)
-    for path in sorted(folder.iterdir()):
+    for path in sorted([*folder.glob("*"), *folder.glob("*/*")]):
         match = FILE.fullmatch(path.name)
-        if match:
+        if match and (path.parent == folder or match["name"] == path.parent.name):
             parts, part = found[match["name"]], (match["part"] or "").lower()
             if part in parts:
                 raise DataError(f"{path} and {parts[part]} are the same part of {match['name']}, expected one")

@@ -1,0 +1,55 @@
+"""What decisions lack of the best balance of accuracy and earliness, as their cost if nobody gives one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.arrays import Array, Integers
+from streamfs.training.decision_costs import OF_ERRORS, DecisionCosts, believed_errors
+from streamfs.training.held_out import Followed
+
+
+@dataclass(frozen=True)
+class Balance(DecisionCosts):
+    """Twice what the harmonic mean of accuracy and earliness lacks to 1.
+
+    Earliness is 1 less the mean delay, a share of the time limit. Where accuracy and earliness are alike, that is
+    the mean of errors and delays that cost 1 each. Few right labels that come at once are no bargain, though: the
+    rarer they are, the dearer is an error.
+    """
+
+    @property
+    def additive(self) -> DecisionCosts:
+        """The costs of errors and delays, each 1."""
+        return DecisionCosts(self.error, self.delay, self.sending)
+
+    def of(self, followed: Followed, columns: Integers, time_limit: int) -> Array:
+        """Return each stream's part, if it is decided in a column of what was followed, -1 for never."""
+        wrong = OF_ERRORS.of(followed, columns, time_limit)
+        lacking = np.array([wrong, super().of(followed, columns, time_limit) - wrong])
+        return parts(lacking, np.tile(followed.counts, followed.n_repetitions))
+
+    def of_all_at(self, column: int, followed: Followed, time_limit: int) -> float:
+        """Return what deciding all streams in a column of what was followed lacks, cautiously, luck apart."""
+        error = min(believed_errors(column, followed), 1.0)
+        return float(2.0 - 2.0 * harmonic_mean(error, followed.ticks[column] / time_limit))
+
+
+def parts(lacking: Array, counts: Array) -> Array:
+    """Return the streams' parts in twice what the balance lacks, given their errors and delays.
+
+    `lacking` has shape (2, ..., n_streams), and each stream counts as `counts` say. The mean of the parts is what
+    the balance lacks; they differ as that would, were one stream more or less decided so: by its slopes.
+    """
+    means = np.average(lacking, axis=-1, weights=counts)
+    accuracy, earliness = 1.0 - means
+    slopes = 4.0 * np.array([earliness, accuracy]) ** 2 / np.maximum(accuracy + earliness, 1e-9) ** 2
+    differing = (slopes[..., np.newaxis] * (lacking - means[..., np.newaxis])).sum(axis=0)
+    return np.asarray(2.0 - 2.0 * harmonic_mean(*means)[..., np.newaxis] + differing)
+
+
+def harmonic_mean(error: npt.ArrayLike, delay: npt.ArrayLike) -> Array:
+    """Return the harmonic mean of accuracy and earliness, given what each lacks to 1; 0 if both lack all."""
+    accuracy, earliness = 1.0 - np.asarray(error), 1.0 - np.asarray(delay)
+    return np.asarray(2.0 * accuracy * earliness / np.maximum(accuracy + earliness, 1e-9))
