@@ -14,9 +14,9 @@ from streamfs.training.held_out import Followed
 class Balance(DecisionCosts):
     """Twice what the harmonic mean of accuracy and earliness lacks to 1.
 
-    Earliness is 1 less the mean delay, a share of the time limit. Where accuracy and earliness are alike, that is
-    the mean of errors and delays that cost 1 each. Few right labels that come at once are no bargain, though: the
-    rarer they are, the dearer is an error.
+    Earliness is 1 less the mean delay, the share of the time limit that passes after the first tick, which nobody
+    can save. Where accuracy and earliness are alike, errors and delays cost 1 each. But few right labels that come
+    at once are no bargain: the rarer they are, the dearer is an error.
     """
 
     @property
@@ -27,13 +27,13 @@ class Balance(DecisionCosts):
     def of(self, followed: Followed, columns: Integers, time_limit: int) -> Array:
         """Return each stream's part, if it is decided in a column of what was followed, -1 for never."""
         wrong = OF_ERRORS.of(followed, columns, time_limit)
-        lacking = np.array([wrong, super().of(followed, columns, time_limit) - wrong])
+        lacking = np.array([wrong, super().of(followed, columns, time_limit) - wrong - 1.0 / time_limit])
         return parts(lacking, np.tile(followed.counts, followed.n_repetitions))
 
     def of_all_at(self, column: int, followed: Followed, time_limit: int) -> float:
         """Return what deciding all streams in a column of what was followed lacks, cautiously, luck apart."""
         error = min(believed_errors(column, followed), 1.0)
-        return float(2.0 - 2.0 * harmonic_mean(error, followed.ticks[column] / time_limit))
+        return float(2.0 - 2.0 * harmonic_mean(error, (followed.ticks[column] - 1) / time_limit))
 
 
 def parts(lacking: Array, counts: Array) -> Array:

@@ -80,7 +80,7 @@ def train(
     error_cost, delay_cost : float, optional
         What a wrong label costs, and what a delay up to the time limit costs; a shorter delay costs its share. One
         that is not given is 1. If no cost nor confidence is, what is chosen on held-out streams has the best
-        harmonic mean of accuracy and earliness, which is 1 less the mean delay.
+        harmonic mean of accuracy and earliness, which is 1 less the mean delay after the first tick.
     sending_cost : float, optional
         What sending costs beside errors and delays: each unit of `pricing`, such as a transmission or a joule,
         that the chosen channels send until the decision, or of the `costs` of their features. By default nothing:

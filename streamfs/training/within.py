@@ -174,7 +174,7 @@ def _cost(procedure: Procedure, options: dict[str, Any]) -> float:
     wrong, late = 1.0 - facts["right"] / facts["streams"], late / facts["streams"]
     given = [options.get(name) for name in COSTS_OF_DECISIONS]
     if given == [None] * len(given):
-        return float(2.0 - 2.0 * harmonic_mean(wrong, late))
+        return float(2.0 - 2.0 * harmonic_mean(wrong, late - 1.0 / procedure.time_limit))
     error, delay, _ = (1.0 if cost is None else cost for cost in given)
     return float(error * wrong + delay * late)
 

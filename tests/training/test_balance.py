@@ -35,16 +35,20 @@ def followed(right, n_repetitions=1):
     return Followed(paths, truth, np.zeros(right.shape), ticks, 2, n_repetitions=n_repetitions)
 
 
-def test_who_is_never_decided_is_an_error_at_the_time_limit():
+@pytest.mark.parametrize(
+    ("columns", "lacking"),
+    [((0, 1), (0.0, 0.2)), ((0, 0), (0.5, 0.0)), ((1, -1), (0.5, 0.65)), ((-1, -1), (1.0, 0.9))],
+)
+def test_the_first_tick_is_no_delay_and_who_is_never_decided_is_an_error_at_the_limit(columns, lacking):
     found = followed([[True, True, True], [False, True, True]])
-    for columns, error, delay in (
-        ([0, 1], 0.0, 0.3),
-        ([0, 0], 0.5, 0.1),
-        ([1, -1], 0.5, 0.75),
-        ([-1, -1], 1.0, 1.0),
-    ):
-        lacking = Balance().of(found, np.array(columns), 10)
-        assert lacking.mean() == pytest.approx(lack(error, delay))
+    assert Balance().of(found, np.array(columns), 10).mean() == pytest.approx(lack(*lacking))
+
+
+def test_where_no_tick_can_be_saved_accuracy_alone_counts():
+    rng, labels = np.random.default_rng(0), np.arange(200) % 2
+    values = rng.normal(2.0 * labels[:, np.newaxis, np.newaxis], 1.0, (200, 1, 2))
+    streams = StreamSet(values, labels.astype(str), ["one", "other"])
+    assert train(streams, features=["last(one)", "last(other)"]).channels == ("one", "other")
 
 
 @given(seeds)
