@@ -438,8 +438,8 @@ class Joiner:
         self._holds = [policy.holds for policy in policies]
         self._policies = np.array([packed(policy) for policy in policies], dtype=POLICY)
         shape = self._at_once, len(self.columns)
-        ticks: Structured = np.zeros(self._at_once, dtype=_grid.ENTRY)
-        self._output = ticks, np.zeros(shape), np.zeros(shape, dtype=np.int64)
+        ticks: Structured = np.empty(self._at_once, dtype=_grid.ENTRY)
+        self._output = ticks, np.empty(shape), np.empty(shape, dtype=np.int64)  # kernels write all that is read
         self._entries = Entries(*self._output)
 
     def _run(self, kernel: Callable[..., int]) -> Iterator[Entries]:

@@ -70,9 +70,11 @@ class NumberingNotes:
     def _meet(self, names: Sequence[str], n_nodes: int) -> npt.NDArray[np.bool_]:
         """Return which nodes are those of the last look, and forget looks at others: numbers are used again."""
         is_same, self._names = [*map(eq, self._names, names)], names
-        stays = np.pad(np.array(is_same, dtype=np.bool_), (0, n_nodes - len(is_same)))
-        known = self._looks[:, :, :n_nodes]
-        self._looks = np.pad(known, ((0, 0), (0, 0), (0, n_nodes - known.shape[2]))) * stays
+        stays = np.zeros(n_nodes, dtype=np.bool_)
+        stays[: len(is_same)] = is_same
+        known, self._looks = self._looks[:, :, :n_nodes], np.zeros((2, 2, n_nodes), dtype=np.int64)
+        self._looks[:, :, : known.shape[2]] = known
+        self._looks *= stays
         return stays
 
     def _note(self, named: list[str], n_noted: int) -> None:
