@@ -29,6 +29,17 @@ def test_readings_that_are_left_out_are_counted_by_node_and_cause():
     assert core.left_out()[:1].tolist() == [[20, 0, 0, 0, 10]]
 
 
+@pytest.mark.parametrize(("n_messages", "n_duplicates"), [(64, 64), (65, 0)])
+def test_a_node_without_a_clock_that_numbers_anew_after_few_messages_is_named(n_messages, n_duplicates):
+    core, _ = new_core(Models(channels_procedure("x")), Bindings.single(["x"], ["n0"]))
+    sent = [message("n0", None, 0.0, i % n_messages, arrival=1e9 + i) for i in range(2 * n_messages)]
+    core.take(sent)
+    notes = LeftOutNotes(counts_of(0))
+    notes.update(core.left_out(), ["n0"].__getitem__, 0.0)
+    assert core.left_out()[0, 1 + CAUSES.index("duplicate")] == n_duplicates
+    assert ["numbers its messages anew" in warning for warning in notes.warnings] == [True] * (n_duplicates > 0)
+
+
 @pytest.mark.parametrize("cause", ["late", "duplicate", "overflow"])
 def test_a_warning_names_the_node_and_what_to_do(cause, caplog):
     notes, counts = LeftOutNotes(counts_of(0)), counts_of(3)
