@@ -125,6 +125,7 @@ def test_devices_are_bound_by_what_check_proposes_and_a_retrained_model_is_taken
         assert proposed.count("[[source]]") == len(NODES)
         with settings.open("a", encoding="utf-8") as file:
             file.write(proposed)
+        assert "[[source]]" not in run(words("check", settings.name, "--listen", "3")).stdout
         command = words("run", "--config", settings.name)
         with (
             (tmp_path / "errors").open("w") as errors,

@@ -128,4 +128,4 @@ def _propose(path: Path, seconds: float) -> None:
     own = f"{settings.prefix}/"
     messages = [message for message in heard if not message.topic.startswith(own)]
     console.say(f"{len(messages)} messages on {len({message.topic for message in messages})} topics")
-    click.echo(proposal(messages, channels, path.parent / FOLDER), nl=False)
+    click.echo(proposal(messages, channels, path.parent / FOLDER, settings.own_routes), nl=False)

@@ -1,7 +1,7 @@
 """Proposals: which sources would read what was heard on a broker."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -17,6 +17,7 @@ from streamfs.gateway.messages.codecs import Several
 from streamfs.gateway.messages.codecs.paths import load_json
 from streamfs.gateway.messages.message import Message
 from streamfs.gateway.messages.topics import Template
+from streamfs.gateway.settings.already_read import AlreadyRead
 from streamfs.gateway.settings.device_sources import sources_of
 from streamfs.gateway.settings.guessed_sources import GuessedSource, guessed_sources, offsets_of
 from streamfs.gateway.settings.profiles import load_profile, profile_files
@@ -75,7 +76,12 @@ def suggestion(topic: str, folder: Path | None = None) -> str:
     return ""
 
 
-def proposal(messages: Iterable[Message], channels: Sequence[str], folder: Path | None = None) -> str:
+def proposal(
+    messages: Iterable[Message],
+    channels: Sequence[str],
+    folder: Path | None = None,
+    routes: Sequence[Route] = (),
+) -> str:
     """Return sections of a ``gateway.toml`` that would read messages, as far as profiles know them, with remarks.
 
     Parameters
@@ -86,16 +92,20 @@ def proposal(messages: Iterable[Message], channels: Sequence[str], folder: Path 
         Channels of the model.
     folder : path, optional
         Device profiles of one's own.
+    routes : sequence of Route
+        Those of the sources that there are: nothing is proposed for topics that they match.
     """
     wanted = list(dict.fromkeys(quantity_of(split_channel(channel)[0]) for channel in channels))
-    heard, unknown = _heard(messages, wanted, folder)
+    already = AlreadyRead(routes, wanted)
+    heard, unknown = _heard(already.rest(messages), wanted, folder)
     guessed, remarks = guessed_sources(unknown, wanted)
     others = [
         topic for topic in dict.fromkeys(message.topic for message in unknown) if not _is_read(topic, guessed)
     ]
     found = {quantity for name, devices in heard.items() for quantity in _read(name, devices, wanted)}
     found |= {quantity for each in guessed for quantity in each.quantities}
-    parts = [_section(name, devices, wanted) for name, devices in heard.items()]
+    found |= already.quantities | {*already.left_out.values()}
+    parts = [*_remarks_on(already), *(_section(name, devices, wanted) for name, devices in heard.items())]
     parts += [_guessed(each) for each in guessed] + [f"# {remark}\n" for remark in remarks]
     nodes = [node for each in heard.values() for node in (*each.nodes, *each.known)]
     parts += _aliases(dict.fromkeys([*nodes, *(node for each in guessed for node in each.nodes)]))
@@ -105,6 +115,19 @@ def proposal(messages: Iterable[Message], channels: Sequence[str], folder: Path 
     if others:
         parts.append(f"# no profile reads {_counted(len(others), 'further topic')}: {_listed(others)}\n")
     return "\n".join(parts) or "# nothing was heard\n"
+
+
+def _remarks_on(already: AlreadyRead) -> Iterator[str]:
+    """Yield what the sources that there are read, and what they do not."""
+    if already.nodes:
+        nodes = sorted(already.nodes)
+        yield f"# your sources read {_counted(len(nodes), 'device')}: {_listed(nodes)}\n"
+    if already.left_out:
+        names = [f"{name} of {node}" for name, node in already.left_out]
+        yield f"# your sources match, but do not read: {_listed(names)}\n"
+    if already.refused:
+        errors = [f"{topic} ({error})" for topic, error in already.refused.items()]
+        yield f"# your sources match, but cannot read: {_listed(errors)}\n"
 
 
 def _is_read(topic: str, guessed: Iterable[GuessedSource]) -> bool:

@@ -12,6 +12,7 @@ from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.feeds import Feed
 from streamfs.gateway.core.option_declaration import declared
 from streamfs.gateway.core.options import RECERTIFY, AfterWithdrawal, Commits, DeviceReturn, Drift, Limits, Time
+from streamfs.gateway.core.routes import Route
 from streamfs.gateway.core.shards import Shard, Share, zone_by_node
 from streamfs.gateway.settings.broker import Broker
 from streamfs.gateway.settings.device_sources import read_source
@@ -76,6 +77,12 @@ class Settings(TopLevel):
     def where(self, *place: str | int) -> str:
         """Return the file and the line of a key, for messages; settings made by code have no lines."""
         return f"{self.file}, line {line_of(place, self.lines)}" if self.lines else str(self.file)
+
+    @property
+    def own_routes(self) -> tuple[Route, ...]:
+        """The routes of the sources that the file has; none if it has that of own nodes by default."""
+        own = () if self.sources == (STANDARD_SOURCE,) else self.sources
+        return tuple(source.route(self.limits.batch_samples) for source in own)
 
     def bindings(self, channels: Sequence[str]) -> Bindings:
         """Bind nodes and topics for a model's channels.

@@ -399,6 +399,37 @@ def test_messages_on_a_broker_are_proposed_as_sources():
     assert proposal([], []) == "# nothing was heard\n"
 
 
+def test_nothing_is_proposed_for_topics_of_sources_that_there_are():
+    fields = {"temperature": "temperature"}
+    routes = [
+        Route.of("zigbee2mqtt/{node}", "json", fields=fields, ignore=["zigbee2mqtt/bridge"]),
+        Route.of("{node}/sensor/{channel}/state", "json", fields={"porch_temp": "temperature"}),
+        Route.of("hub/up", "json", node="{*}", fields={"*.temperature": "temperature"}),
+    ]
+    heard = {
+        "zigbee2mqtt/attic": b'{"temperature":21,"humidity":40}',
+        "zigbee2mqtt/bath": b'{"temperature":"?"}',
+        "zigbee2mqtt/bridge": b'{"temperature":21}',
+        "porch/sensor/porch_temp/state": b"12",
+        "porch/sensor/porch_humidity/state": b"60",
+        "porch/sensor/wifi_signal/state": b"-60",
+        "hub/up": b'{"cellar":{"temperature":9},"shed":{"temperature":4}}',
+        "tele/plug/SENSOR": b'{"SCD40":{"Temperature":21.1}}',
+    }
+    messages = [Message(topic, payload, False, NOON) for topic, payload in heard.items()]
+    text = proposal(messages, ["temperature@delta:0.5", "humidity", "sound"], routes=routes)
+    assert [source["device"] for source in tomllib.loads(text)["source"]] == ["tasmota"]
+    for line in (
+        "# your sources read 4 devices: attic, cellar, porch, shed",
+        "# your sources match, but do not read: humidity of attic, porch_humidity of porch\n",
+        "# your sources match, but cannot read: zigbee2mqtt/bath (",
+        "# nobody was heard to send sound, which the model reads",
+    ):
+        assert line in text
+    text = proposal(messages[-2:-1], ["temperature"], routes=routes)
+    assert text == "# your sources read 2 devices: cellar, shed\n"
+
+
 def test_no_profile_is_suggested_for_what_home_assistant_says():
     assert suggestion("homeassistant/sensor/attic_temperature/state") == ""
 
