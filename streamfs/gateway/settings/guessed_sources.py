@@ -65,6 +65,7 @@ class _Form(NamedTuple):
     n_levels: int
     place: int | None  # level of topics that names the quantity; None if payloads do
     records: str | None = None  # where in payloads an array of objects with values is; "" if they are one
+    node: str = ""  # how payloads name the devices of an array, if they have several
 
 
 @dataclass
@@ -82,7 +83,7 @@ def guessed_sources(messages: Sequence[Message], wanted: Sequence[str]) -> tuple
 
     A topic may name the quantity, ``shellies/ht1/sensor/temperature``, also behind the device,
     ``homeassistant/sensor/kitchen_temperature/state``; or else the payload names quantities. Where several devices
-    share a topic, the payload names them.
+    share a topic, the payload names them, also several in an array of objects that have names.
     """
     forms: dict[_Form, _Alike] = {}
     for message in messages:
@@ -90,17 +91,19 @@ def guessed_sources(messages: Sequence[Message], wanted: Sequence[str]) -> tuple
         if document is None or "$" in message.topic:
             continue
         levels = message.topic.split("/")
-        records, body = _body(document, wanted)
-        place, named = _named(levels, body, wanted)
+        several = _several(document, wanted)
+        records, body = (None, several.body) if several.node else _body(document, wanted)
+        place, named = (None, several.names) if several.node else _named(levels, body, wanted)
         if named:
             first = levels[0] if len(levels) > 2 or place is None else ""
-            form = _Form(first, len(levels), place, records)
+            form = _Form(first, len(levels), place, records, several.node)
             alike = forms.setdefault(form, _Alike(form))
             alike.topics[message.topic].append(message)
             alike.documents.append(body)
             for quantity, name in named.items():
                 alike.names[quantity][name] = None
-    mixed = {topic: node for each in forms.values() for topic, node in _mixed(each)}
+    several_last = sorted(forms.values(), key=lambda each: bool(each.form.node))
+    mixed = {topic: node for each in several_last for topic, node in _mixed(each)}
     sources = [source for alike in forms.values() for source in (*_shared(alike, mixed), *_sources(alike, mixed))]
     found = [each for source in sources if (each := _tried(source, messages, mixed)) is not None]
     return found, [remark for each in forms.values() for remark in _remarks(each)]
@@ -127,6 +130,44 @@ def _body(document: Any, wanted: Sequence[str]) -> tuple[str | None, Any]:
         (path, records), *_ = batches.items()
         return path, records[0]
     return None, document
+
+
+class _Several(NamedTuple):
+    """How a payload names the devices of an array; the first of these, with the rest; paths by quantity."""
+
+    node: str
+    body: dict[str, Any]
+    names: dict[str, str]
+
+
+def _several(document: Any, wanted: Sequence[str]) -> _Several:
+    """Return which devices a payload has, if they are several in an array; else without a node."""
+    rest = document if isinstance(document, dict) else {}
+    for name, array in rest.items() if rest else [("", document)]:
+        if not isinstance(array, list) or len(array) < 2 or not all(isinstance(each, dict) for each in array):
+            continue
+        before = f"{name}.*." if name else ""
+        values = {path: value for each in array for path, value in _values_in(each).items()}
+        named = {quantity: before + path for quantity in wanted if (path := _best(values, quantity))}
+        identity = _told_apart_by(array, may_repeat=not name)
+        if named and identity:
+            body = {before + path: value for path, value in scalars(array[0])}
+            return _Several(f"{{{before or '*.'}{identity}}}", rest | body, named)
+    return _Several("", {}, {})
+
+
+def _told_apart_by(devices: Sequence[dict[str, Any]], *, may_repeat: bool) -> str:
+    """Return the path that names objects of an array, of which some may be of one device; empty if none does.
+
+    Short numbers tell the sensors of one device apart.
+    """
+    for path in _identities(devices):
+        names = _senders(f"{{{path}}}", devices)
+        n_devices = len(set(names))
+        is_told = n_devices > 1 if may_repeat else n_devices == len(names)
+        if is_told and not _is_count(names) and not any(_is_generic(name) or not name for name in names):
+            return path
+    return ""
 
 
 def _is_batch(document: Any) -> bool:
@@ -181,6 +222,9 @@ def _is_value(value: object) -> bool:
 
 def _mixed(alike: _Alike) -> Iterator[tuple[str, str]]:
     """Yield topics that do not tell devices apart, and how payloads do: a node of a source."""
+    if alike.form.node:
+        yield from ((topic, alike.form.node) for topic in alike.topics)
+        return
     for topic, messages in alike.topics.items():
         payloads = [_document(message.payload) for message in messages]
         documents = [payload for payload in payloads if isinstance(payload, dict)]
@@ -227,7 +271,8 @@ def _shared(alike: _Alike, mixed: Mapping[str, str]) -> Iterator[InputSource]:
     """Yield sources of topics on which several devices send."""
     if alike.form.place is not None:
         return
-    nodes = dict.fromkeys(mixed[topic] for topic in alike.topics if topic in mixed)
+    found = dict.fromkeys(mixed[topic] for topic in alike.topics if topic in mixed)
+    nodes = [node for node in found if ("*" in node) == bool(alike.form.node)]
     for node in nodes:
         topics = [topic.split("/") for topic in alike.topics if mixed.get(topic) == node]
         levels = [names[0] if len(set(names)) == 1 else "+" for names in zip(*topics, strict=True)]
@@ -330,7 +375,8 @@ def _values(documents: Sequence[Any]) -> dict[str, Any]:
 def _time(alike: _Alike) -> dict[str, str]:
     """Return the options of the time in payloads, if there is one that can be read."""
     read = clock("any")
-    for key in _TIMES:
+    before = alike.form.node.strip("{}").rpartition(".")[0] + "."
+    for key in (*_TIMES, *(before + key for key in _TIMES)):
         stamps = [each[key] for each in alike.documents if isinstance(each, dict) and key in each]
         try:
             if stamps and all(read(key, stamp) for stamp in stamps):

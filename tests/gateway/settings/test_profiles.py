@@ -499,6 +499,8 @@ def each_of(number, *payloads):
 
 
 UPLINK = '{"devEUI":"N","fPort":2,"object":{"hum":40}}'
+SENSORS = '{"ts":1795365000,"sensors":[{"mac":"a4c1","temp":21},{"mac":"a4c2","temp":20}]}'
+ONE_SENSOR = '{"ts":1795365000,"sensors":[{"mac":"a4c1","temp":21}]}'
 ATTIC = "homeassistant/sensor/attic_temperature"
 
 
@@ -512,6 +514,29 @@ ATTIC = "homeassistant/sensor/attic_temperature"
         (
             [*each_of(1, UPLINK.replace("N", "a"), UPLINK), *each_of(2, UPLINK.replace("N", "c"), UPLINK)],
             {"topic": "hub/+/up", "node": "{devEUI}", "fields": {"object.hum": "humidity"}},
+        ),
+        (
+            [*each_of(1, SENSORS, SENSORS.replace("a4c1", "a4c9")), *each_of(2, SENSORS), *each_of(2, ONE_SENSOR)],
+            {
+                "topic": "hub/+/up",
+                "node": "{sensors.*.mac}",
+                "fields": {"sensors.*.temp": "temperature"},
+                "time": "ts",
+            },
+        ),
+        (
+            each_of(
+                1, SENSORS.replace('"temp":21', '"temp":21,"time":"2026-11-22T16:30:00Z"').replace('"ts"', '"n"')
+            ),
+            {"node": "{sensors.*.mac}", "time": "sensors.*.time", "time_unit": "any"},
+        ),
+        (
+            each_of(1, '[{"ts":1795365000,"id":"a4","temp":3},{"ts":1795365000,"id":"a5","temp":3}]'),
+            {"topic": "hub/gw1/up", "node": "{*.id}", "fields": {"temp": "temperature"}, "time": "ts"},
+        ),
+        (
+            each_of(1, '{"probes":[{"id":0,"temp":3},{"id":1,"temp":3}]}'),
+            {"topic": "hub/{node}/up", "fields": {"probes.0.temp": "temperature"}},
         ),
         (
             each_of(1, '{"batch":[{"ts":"1795365000","temp":3},{"ts":"1795365030","temp":4}]}'),
