@@ -68,6 +68,10 @@ class Sender:
         sent = self.sent(payload)
         return sent[0].node if sent else ""
 
+    def of_one(self, document: dict[str, Any]) -> str:
+        """Return the node that a document of one device names, as `of`."""
+        return self._name(document)
+
     def sent(self, payload: bytes) -> list[Sent]:
         """Return the nodes that a payload names, each with what it has sent; nothing if there is too much.
 

@@ -42,6 +42,7 @@ _IDENTITIES = (
     *("sensorid", "nodeid", "tagid", "uuid", "id", "entityid", "device", "sensor", "node", "devicename", "name"),
 )  # keys that tell devices apart, the best first, in small letters without - and _
 _OF_RADIO = ("{model}-{id}", "{deveui}")  # nodes of gateways, which publish what any number of devices send
+_MARKS_OF_PATHS = frozenset(".|*{}")  # names with one cannot be part of a path with a *
 _LEAST_TIME = 1e8  # in seconds or milliseconds since 1970
 _STATES = {"on": "off", "open": "closed", "true": "false", "detected": "clear", "online": "offline"}
 _FAHRENHEIT = re.compile(r"(?:_[fF]|[a-z]F|temp(?:erature)?f)$")
@@ -144,7 +145,9 @@ def _several(document: Any, wanted: Sequence[str]) -> _Several:
     """Return which devices a payload has, if they are several in an array; else without a node."""
     rest = document if isinstance(document, dict) else {}
     for name, array in rest.items() if rest else [("", document)]:
-        if not isinstance(array, list) or len(array) < 2 or not all(isinstance(each, dict) for each in array):
+        if not _MARKS_OF_PATHS.isdisjoint(name) or not isinstance(array, list) or len(array) < 2:
+            continue
+        if not all(isinstance(each, dict) for each in array):
             continue
         before = f"{name}.*." if name else ""
         values = {path: value for each in array for path, value in _values_in(each).items()}
@@ -241,7 +244,7 @@ def _mixed(alike: _Alike) -> Iterator[tuple[str, str]]:
 
 def _senders(node: str, documents: Sequence[dict[str, Any]]) -> list[str]:
     sender = Sender(node)
-    return [sender.of(orjson.dumps(document)) for document in documents]
+    return [sender.of_one(document) for document in documents]
 
 
 def _is_count(names: Sequence[str]) -> bool:

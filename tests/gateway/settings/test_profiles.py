@@ -430,6 +430,20 @@ def test_nothing_is_proposed_for_topics_of_sources_that_there_are():
     assert text == "# your sources read 2 devices: cellar, shed\n"
 
 
+@pytest.mark.parametrize(
+    "payload",
+    ['{"id":"a4","temp":21,"more":%s}', '{"probes":[{"id":"a4","temp":21,"more":%s},{"id":"a5","temp":20}]}'],
+)
+def test_what_is_nested_deeply_ends_no_proposal(payload):
+    assert proposed(("hub/gw1/up", payload % ("[" * 300 + "]" * 300)))
+
+
+def test_no_devices_are_proposed_in_arrays_that_no_path_leads_to():
+    text = proposed(("hub/gw1/up", '{"all.probes":[{"id":"a4","temp":21},{"id":"a5","temp":20}]}'))
+    assert "*" not in text
+    assert "# 1 device: gw1" in text
+
+
 def test_no_profile_is_suggested_for_what_home_assistant_says():
     assert suggestion("homeassistant/sensor/attic_temperature/state") == ""
 
