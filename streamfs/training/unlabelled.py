@@ -21,8 +21,8 @@ def unlabelled(what: str, confidence: float, said: Array, reason: str = "") -> T
     reason = f"; {reason}" if reason else ""
     lower = math.floor(highest * 100.0) / 100.0
     return TrainingError(
-        f"{what} a label at confidence {confidence:g}: the highest that is stated is {highest:.3f}{reason}. Lower "
-        f"the confidence to {lower:g} at most, or leave out select and confidence, which chooses it"
+        f"{what} a label at confidence {confidence:g}: the highest that is stated is {highest:.3f}{reason}. Give "
+        f"a confidence of {lower:g} at most, or leave out select and confidence, which chooses it"
     )
 
 

@@ -295,7 +295,7 @@ def test_a_model_that_labels_no_held_out_stream_is_refused(options):
         "with 6 classes, 0.97 takes a leaf of 161 streams of one class and no other, and a tree is fitted to 12"
     )
     assert (needed in str(caught.value)) == is_tree
-    enough = float(re.search(r"Lower the confidence to ([\d.]+) at most", str(caught.value))[1])
+    enough = float(re.search(r"Give a confidence of ([\d.]+) at most", str(caught.value))[1])
     enough -= 0.02  # a classifier on all streams may be a little less sure
     facts = train(few, features=["mean(x)"], confidence=enough, **options).about["held_out"]
     assert 0 < sum(facts["labelled_of"].values()) == facts["labelled"] <= facts["streams"] == 90

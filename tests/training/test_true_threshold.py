@@ -87,6 +87,6 @@ def test_a_model_that_labels_no_stream_is_refused_though_held_out_ones_are_label
 
     for select, confidence, reached in ((None, 0.9, "0.7"), ("channels", 0.5, "0.33")):
         with pytest.raises(
-            TrainingError, match=rf"gives no stream a label at .* Lower the confidence to {reached} "
+            TrainingError, match=rf"gives no stream a label at .* Give a confidence of {reached} "
         ):
             train(streams, features=["mean(x)"], select=select, classifier=learn, confidence=confidence)
