@@ -86,7 +86,5 @@ def test_a_model_that_labels_no_stream_is_refused_though_held_out_ones_are_label
         return NearestMean(learn_nearest_mean(table).means, 0.95 if len(table.labels) < 60 else 0.7)
 
     for select, confidence, reached in ((None, 0.9, "0.7"), ("channels", 0.5, "0.33")):
-        with pytest.raises(
-            TrainingError, match=rf"gives no stream a label at .* Give a confidence of {reached} "
-        ):
+        with pytest.raises(TrainingError, match=rf"gives no stream a label at .* Give a confidence of {reached} "):
             train(streams, features=["mean(x)"], select=select, classifier=learn, confidence=confidence)
