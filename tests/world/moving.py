@@ -12,6 +12,7 @@ from process import Killed, Process
 from timeline import Timeline
 
 from streamfs.gateway.move import move_zone
+from streamfs.gateway.storage import log
 from streamfs.gateway.storage.journal import Journal
 from streamfs.gateway.storage.segment import Segment
 
@@ -72,7 +73,7 @@ def move_and_fail(seed, folder, before, name):
         return machine.disk(journal.path).commit(journal, entry)
 
     with (
-        patch.object(os, "getpid", lambda: 1),  # as in `world.seams`
+        patch.object(log, "getpid", lambda: 1),  # as in `world.seams`
         patch.object(os, "fsync", machine.sync),
         patch.object(os, "fdatasync", machine.sync),
         patch.object(Segment, "_start", start_segment),

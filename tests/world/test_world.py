@@ -1,7 +1,6 @@
 """Simulated worlds: what nothing may go wrong in, and that what does is noticed and made small."""
 
 import ast
-import os
 import pickle
 from collections import Counter
 from itertools import pairwise
@@ -19,6 +18,7 @@ from scenario import LATENESS, WALL, Scenario, Sent, bindings, draw
 from world import World, run, seams
 
 from streamfs.gateway.core.records import CLOCK, START
+from streamfs.gateway.storage import log
 from streamfs.gateway.storage.committer import Committer
 from streamfs.gateway.storage.log import Log
 
@@ -38,7 +38,7 @@ def test_a_world_always_goes_the_same_way(tmp_path, monkeypatch):
     for cached in (bindings, device_bindings):
         cached.cache_clear()
     one = run(scenario, tmp_path / "world")
-    monkeypatch.setattr(os, "getpid", lambda: 4_194_303)
+    monkeypatch.setattr(log, "getpid", lambda: 4_194_303)
     other = run(scenario, tmp_path / "world")
     assert one.n_lives > 1
     assert pickle.dumps(one.devices) == pickle.dumps(other.devices)  # which have no equality

@@ -25,7 +25,7 @@ from streamfs.gateway import batch, commit_cycle, dead_letters, outbox, redelive
 from streamfs.gateway.core.left_out import CAUSES
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.service import Gateway
-from streamfs.gateway.storage import committer
+from streamfs.gateway.storage import committer, log
 from streamfs.gateway.storage.journal import Journal
 from streamfs.gateway.storage.log_reader import read_log
 from streamfs.gateway.storage.mirror import Mirror
@@ -280,7 +280,7 @@ def seams(world: World) -> Iterator[None]:
         (committer, "Thread", world.threads.thread),
         (committer, "Event", world.threads.event),
         (committer, "SimpleQueue", world.threads.queue),
-        (os, "getpid", lambda: 1),  # the lock of the state has it; how much of that is lost depends on its digits
+        (log, "getpid", lambda: 1),  # the lock of the state has it; how much of that is lost depends on its digits
         (os, "fsync", world.disk.sync),
         (os, "fdatasync", world.disk.sync),
         (Segment, "_start", start_segment),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from itertools import pairwise
 from math import inf
-from os import PathLike
+from os import PathLike, getpid
 from pathlib import Path
 from typing import IO
 
@@ -250,6 +250,6 @@ def _lock(folder: Path) -> IO[bytes]:
             ) from None
         with suppress(OSError):  # it is locked even on a full disk
             file.truncate(0)
-            file.write(b"%d" % os.getpid())
+            file.write(b"%d" % getpid())
         exits.pop_all()
     return file
