@@ -246,26 +246,29 @@ class _Rule:
         return np.where(inside, self.calibration.of(confidence, counts=counts), -1.0)
 
     def cheapest(self, followed: Followed, said: Array, costs: DecisionCosts) -> "_Rule":
-        """Return the rule of the least sum of costs; if costs are no sum, another that surely costs less."""
-        least = replace(self, levels=self.cheapest_levels(followed, said, costs.additive))
-        if costs.additive is costs:
-            return least
-        other = replace(self, levels=self.cheapest_levels(followed, said, costs))
-        is_less = costs.excess(followed, other.columns(said), least.columns(said), self.time_limit) < 0.0
-        return other if is_less else least
+        """Return the highest rule of the least sum of costs; if that is no cost, another that surely costs less."""
+        levels, columns = self.tried(said)
+        compared = dict.fromkeys((costs.additive, costs))
+        least, *others = (each.means_of(followed, columns, self.time_limit).argmin() for each in compared)
+        for other in others:
+            is_less = costs.excess(followed, columns[other], columns[least], self.time_limit) < 0.0
+            least = other if is_less else least
+        return replace(self, levels=levels[least])
 
-    def cheapest_levels(self, followed: Followed, said: Array, costs: DecisionCosts) -> Array:
-        """Return the highest of the cheapest levels; those of all points are alike, or fall (`FALLS`)."""
+    def tried(self, said: Array) -> tuple[Array, Integers]:
+        """Return levels to compare, the highest first, and the columns in which each decides, -1 for never.
+
+        Those of all points are alike, or fall (`FALLS`). Shapes are (n_tried, n_points) and (n_tried, n_rows).
+        """
+        found: list[tuple[Array, Integers]] = []
         tried = LEVELS[::-1, np.newaxis]
-        compared: list[tuple[float, Array]] = []
+        is_reached = (tried <= self.floor) | (self.points == self.time_limit)
         for fall in FALLS:
             levels = _risen(tried, fall * np.log(self.time_limit / self.points))
-            is_reached = (tried <= self.floor) | (self.points == self.time_limit)
             sure = said >= np.where(is_reached, 0.0, levels)[:, np.newaxis]
-            columns = np.where(sure.any(axis=2), sure.argmax(axis=2), -1)
-            means = costs.means_of(followed, columns, self.time_limit)
-            compared.append((float(means.min()), levels[means.argmin()]))
-        return min(compared, key=lambda each: each[0])[1]
+            found.append((levels, np.where(sure.any(axis=2), sure.argmax(axis=2), -1)))
+        levels, columns = map(np.concatenate, zip(*found, strict=True))
+        return levels, columns
 
     def columns(self, said: Array) -> Integers:
         """Return the column in which each stream is decided, -1 for never."""
