@@ -246,7 +246,7 @@ class _Rule:
         return np.where(inside, self.calibration.of(confidence, counts=counts), -1.0)
 
     def cheapest(self, followed: Followed, said: Array, costs: DecisionCosts) -> "_Rule":
-        """Return the highest rule of the least sum of costs; if costs are none, one that surely costs less."""
+        """Return the highest rule of the least sum of costs, or one that surely costs less if costs are no sum."""
         levels, columns = self.tried(said)
         compared = dict.fromkeys((costs.additive, costs))
         least, *others = (each.means_of(followed, columns, self.time_limit).argmin() for each in compared)
