@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.arrays import Array, Integers
-from streamfs.training.decision_costs import OF_ERRORS, DecisionCosts, believed_errors
+from streamfs.training.decision_costs import DecisionCosts, believed_errors, decided_in
 from streamfs.training.held_out import Followed
 
 
@@ -26,9 +26,8 @@ class Balance(DecisionCosts):
 
     def of(self, followed: Followed, columns: Integers, time_limit: int) -> Array:
         """Return each stream's part, if it is decided in a column of what was followed, -1 for never."""
-        wrong = OF_ERRORS.of(followed, columns, time_limit)
-        lacking = np.array([wrong, super().of(followed, columns, time_limit) - wrong - 1.0 / time_limit])
-        return parts(lacking, np.tile(followed.counts, followed.n_repetitions))
+        wrong, delay, _ = decided_in(followed, columns, time_limit)
+        return parts(np.array([wrong, delay - 1.0 / time_limit]), np.tile(followed.counts, followed.n_repetitions))
 
     def of_all_at(self, column: int, followed: Followed, time_limit: int) -> float:
         """Return what deciding all streams in a column of what was followed lacks, cautiously, luck apart."""

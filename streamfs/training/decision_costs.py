@@ -43,12 +43,8 @@ class DecisionCosts:
 
         Columns may be tried of many rules at once, along the first axes.
         """
-        rows, ends = np.arange(columns.shape[-1]), np.maximum(followed.trajectories.ticks - 1, 0)
-        never = columns < 0
-        at = np.where(never, ends, columns)
-        wrong = never | ~followed.is_right()[rows, at]
-        delay = np.where(never, 1.0, followed.ticks[at] / time_limit)
-        return np.asarray(self.error * wrong + self.delay * delay + self.sending * followed.spent[rows, at])
+        wrong, delay, spent = decided_in(followed, columns, time_limit)
+        return np.asarray(self.error * wrong + self.delay * delay + self.sending * spent)
 
     def at_each(self, followed: Followed, time_limit: int) -> Array:
         """Return each stream's cost if it is decided at each tick that was followed; beyond its end, for never."""
@@ -79,8 +75,18 @@ class DecisionCosts:
         return float(self.error * believed_errors(column, followed) + self.delay * delay + self.sending * sent)
 
 
-OF_ERRORS = DecisionCosts(error=1.0, delay=0.0)
-"""Errors alone: a label costs 1 if it is wrong or missing."""
+def decided_in(followed: Followed, columns: Integers, time_limit: int) -> tuple[Array, Array, Array]:
+    """Return of each stream in a column whether it is wrong, its share of the time limit, and what is spent on it.
+
+    Columns have shape (..., n_rows), and so has what is returned. A stream that is never decided, in column -1, is
+    wrong and at the time limit, and all is spent on it.
+    """
+    rows, ends = np.arange(columns.shape[-1]), np.maximum(followed.trajectories.ticks - 1, 0)
+    never = columns < 0
+    at = np.where(never, ends, columns)
+    wrong = never | ~followed.is_right()[rows, at]
+    delay = np.where(never, 1.0, followed.ticks[at] / time_limit)
+    return wrong.astype(np.float64), delay, followed.spent[rows, at]
 
 
 def believed_errors(column: int, followed: Followed) -> float:

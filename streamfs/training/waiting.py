@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from feature_extractors.arrays import Integers
-from streamfs.training.decision_costs import OF_ERRORS, DecisionCosts
+from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.held_out import Followed
 
 SURELY = 2.0
@@ -16,6 +16,9 @@ NOTABLE = 0.05
 
 MARGIN = 2.0
 """What an error costs, over what makes both cost the same: the latter is a matter of luck, too."""
+
+OF_ERRORS = DecisionCosts(error=1.0, delay=0.0)
+"""Errors alone: a label costs 1 if it is wrong or missing."""
 
 
 class Waiting(NamedTuple):
