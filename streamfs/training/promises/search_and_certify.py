@@ -1,6 +1,7 @@
 """Search features, fit the classifier, and certify its threshold."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -16,6 +17,7 @@ from streamfs.classifiers.crossings import levels_of
 from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import FeatureTable, tabulate
 from streamfs.data.streams import StreamSet
+from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.falling import Falling
 from streamfs.procedure.stopping import TickThresholds
@@ -184,7 +186,7 @@ class PromiseTrainer:
     def fit(self, subset: Subset, promise: Promise, *starts: int) -> FittedModel:
         """Fit the best learner to all training streams, from the best of some ticks on, and calibrate it."""
         ways = [(subset, start, DOUBT) for start in starts or (1,)]
-        return self._fitted(max(self._tried(ways, promise), key=_score))
+        return self._fitted_best(self._tried(ways, promise))
 
     def fit_best(self, scorer: SubsetScorer) -> FittedModel:
         """Fit the best of what a search has scored with the best learner, from its tick or the first one on.
@@ -197,7 +199,7 @@ class PromiseTrainer:
             is_plain = each.subset in plain
             starts = (each.start, first, self.starts[-1]) if is_plain else (each.start, first)
             ways |= dict.fromkeys((each.subset, at, doubt_of(is_plain, at > first)) for at in starts)
-        return self._fitted(max(self._tried(ways, scorer.promise), key=_score))
+        return self._fitted_best(self._tried(ways, scorer.promise))
 
     def _tried(self, ways: Iterable[Way], promise: Promise) -> list[Finalist]:
         """Follow held-out streams by some ways with the first learner, and by the leading ones with the others.
@@ -236,6 +238,14 @@ class PromiseTrainer:
         if self.scouted.leaves_groups_out:
             return 1
         return min(MOST_REPETITIONS, max(1, MOST_FOLLOWED // len(self.split.train)))
+
+    def _fitted_best(self, tried: Iterable[Finalist]) -> FittedModel:
+        """Fit the best that tests a feature: where a class is rare, a tree may say that all are of the other."""
+        *better, worst = sorted(tried, key=_score, reverse=True)
+        for each in better:
+            with suppress(TrainingError):
+                return self._fitted(each)
+        return self._fitted(worst)
 
     def _fitted(self, best: Finalist) -> FittedModel:
         subset, start, _ = best.way

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import feature_extractors as fx
 from streamfs import Costs, SearchSettings, StreamSet, evaluate, tabulate
 from streamfs.classifiers.calibration import Calibration
+from streamfs.errors import TrainingError
 from streamfs.selection.by_name import SELECTORS
 from streamfs.training import learners
 from streamfs.training.learners import tree_learner
@@ -27,6 +28,15 @@ def test_the_learner_that_is_cheaper_on_the_features_found_is_fitted(plan):
     found = trainer.search(trainer.scorer(PROMISE))
     cheaper = max(both, key=lambda name: trainer.evaluate_learner(name, found, PROMISE).score)
     assert trainer.fit(found.subset, PROMISE, found.start).learner == cheaper == "c45"
+
+
+def test_what_tests_no_feature_once_it_is_fitted_gives_way_to_the_next_best(plan, monkeypatch):
+    trainer = plan.trainer()
+    trainer = replace(trainer, learners={"leaf": tree_learner(1000, 10), "c45": trainer.learners["c45"]})
+    monkeypatch.setattr(search_and_certify, "_score", lambda each: each.learner == "leaf")
+    assert trainer.fit(plan.candidates.proposed, PROMISE).learner == "c45"
+    with pytest.raises(TrainingError, match="tells the classes apart"):
+        replace(trainer, learners={"leaf": tree_learner(1000, 10)}).fit(plan.candidates.proposed, PROMISE)
 
 
 def test_subsets_are_scored_by_their_chance_in_a_test_of_the_size_of_the_test_streams(plan):
