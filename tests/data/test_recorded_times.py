@@ -193,3 +193,14 @@ def test_a_time_that_is_far_off_is_said_to_be_of_its_stream(files):
     files(log="\n".join(["stream,time,x", *rows[:-1], "c,1e6,4", ""]))
     with pytest.raises(DataError, match=r"stream c of .* spans 16,668 ticks of 60 s, and most others about 5"):
         StreamSet.read(files(), labelled=False)
+
+
+def test_a_run_of_a_label_may_be_far_longer_than_others(files):
+    states = [minute // 2 % 2 for minute in range(40)] + [1, 1]
+    times = [minute * 60 + minute * 17 % 29 for minute in range(40)] + [400_000, 400_059]
+    rows = "".join(f"{t},{state},{t % 7}\n" for t, state in zip(times, states, strict=True))
+    path = files(log=f"when,busy,x\n{rows}") / "log.csv"
+    layout = {"label": "busy", "labels": "runs"}
+    with pytest.raises(LayoutError, match=r"try time='when', period=60\.0, resample='last'") as raised:
+        StreamSet.read(path, **layout)
+    assert len(StreamSet.read(path, **layout, **raised.value.proposal)) == 20

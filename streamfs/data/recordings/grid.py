@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feature_extractors.arrays import Array, Integers
+from streamfs.data.recordings.layout import RUNS
 from streamfs.data.recordings.rows import Rows
 from streamfs.errors import DataError, LayoutError
 
@@ -132,7 +133,8 @@ def put_on_grid(rows: Rows, *, keep_times: bool) -> Grid:
         default=0.0,
     )
     if layout.resample is None and layout.period is None and steps is not None and most > REGULAR:
-        _require_similar_spans(rows, grid)
+        if layout.labels != RUNS:  # else one may be long, or have a gap
+            _require_similar_spans(rows, grid)
         raise LayoutError(
             f"times of {source_of(rows)} are irregular: steps of {steps.low:.3g} to {steps.high:.3g} s, "
             f"usually {steps.usual:g} s",
