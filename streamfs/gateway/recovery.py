@@ -61,7 +61,7 @@ def recover(
         if state.log.start > 0:
             raise LogError(
                 f"{state.journal.path} has no snapshot that can be used, and the log starts at record "
-                f"{state.log.start}, expected 0: earlier ones are released"
+                f"{state.log.start}, expected 0: earlier ones are released; move the folder away to start afresh"
             )
         first = next(records, None)
         if first is None:

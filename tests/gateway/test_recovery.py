@@ -148,7 +148,9 @@ def test_a_damaged_snapshot_is_replaced_by_the_previous_one_and_a_longer_replay(
 def test_without_a_good_snapshot_a_log_that_was_released_is_refused(tmp_path):
     long_run(tmp_path, releases=True)
     damage(tmp_path, 2)
-    with pytest.raises(LogError, match=r"no snapshot that can be used.*log starts at record \d+, expected 0"):
+    with pytest.raises(
+        LogError, match=r"no snapshot that can be used.*at record \d+, expected 0.*move the folder away"
+    ):
         Run(tmp_path, MODELS, ALONE)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=example_text(
-        "streamfs collect state --config gateway.toml -o readings.parquet",
+        "streamfs collect state -o readings.parquet",
         "streamfs collect spool -o readings.csv --labels labels.csv",
         "streamfs collect state -o streams.parquet --pairs nodes.csv",
         "streamfs collect home-assistant_v2.db -o history.parquet",
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--config",
     type=OLD_FILE,
-    help="Settings of the gateway; by default, nodes publish to sensors/{node}/{channel}.",
+    help="Settings of the gateway; by default as its state says, else sensors/{node}/{channel}.",
 )
 @click.option(
     "--pairs",

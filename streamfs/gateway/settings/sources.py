@@ -93,7 +93,8 @@ class InputSource(OptionSection):
     ] = "new"
     value: Annotated[str | None, Option("For plain JSON: the value's path, with dots")] = None
     time: Annotated[
-        str | None, Option("For plain JSON: the time's path, or several with `|` between: the first that is there")
+        str | None,
+        Option("For plain JSON: the time's path, or several with bars between: the first that is there"),
     ] = None
     time_unit: Annotated[
         str,
