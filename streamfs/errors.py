@@ -1,6 +1,6 @@
 """Errors about data and the outside world; a caller's mistake is a ValueError or a TypeError."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
@@ -21,17 +21,28 @@ class LayoutError(DataError):
         What was found, and what was expected.
     proposal : dict, optional
         Fields of a `Layout` that fit the recording, by name; empty if none are known.
+    needed : mapping of str to str, optional
+        Fields of a `Layout` that only who recorded it can give, and what they are.
 
     Examples
     --------
     >>> print(LayoutError("log.csv has no column 'time', only t, x", {"time": "t"}))
     log.csv has no column 'time', only t, x; try time='t'
+    >>> print(LayoutError("log.csv has no column 'time', only a, x", needed={"time": "the column of times"}))
+    log.csv has no column 'time', only a, x; give time (the column of times)
     """
 
-    def __init__(self, problem: str, proposal: Mapping[str, Any] | None = None) -> None:
-        self.problem, self.proposal = problem, dict(proposal or {})
+    def __init__(
+        self, problem: str, proposal: Mapping[str, Any] | None = None, needed: Mapping[str, str] | None = None
+    ) -> None:
+        self.problem, self.proposal, self.needed = problem, dict(proposal or {}), dict(needed or {})
         fields = ", ".join(f"{name}={value!r}" for name, value in self.proposal.items())
-        super().__init__(f"{problem}; try {fields}" if fields else problem)
+        super().__init__(f"{problem}; try {fields}" if fields else f"{problem}{self.advice()}")
+
+    def advice(self, spelt: Callable[[str], str] = str) -> str:
+        """Return what to give, the names of fields as they are `spelt`; empty if nothing is needed."""
+        given = " and ".join(f"{spelt(name)} ({what})" for name, what in self.needed.items())
+        return f"; give {given}" if given else ""
 
 
 class ModelError(StreamfsError):

@@ -13,7 +13,7 @@ import click
 
 from streamfs.base.optional import missing_extra
 from streamfs.cli.parameters import example_text
-from streamfs.cli.recordings import flags
+from streamfs.cli.recordings import flag, flags
 from streamfs.errors import LayoutError, StreamfsError
 
 NO_CACHE = "there is no folder for compiled code: set NUMBA_CACHE_DIR to a writable one"
@@ -198,8 +198,9 @@ def _stale_cache(error: Exception) -> str | None:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, LayoutError) and error.proposal:
-        return f"{error.problem}; try {shlex.join(flags(error.proposal))}"
+    if isinstance(error, LayoutError):
+        given = shlex.join(flags(error.proposal))
+        return f"{error.problem}; try {given}" if given else f"{error.problem}{error.advice(flag)}"
     if isinstance(error, OSError) and error.strerror:  # of what is printed, there is no file
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MemoryError):

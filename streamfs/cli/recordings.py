@@ -202,7 +202,12 @@ def flags(layout: Mapping[str, Any]) -> list[str]:
         **layout,
         **{name: (layout[name],) for name in ("stream", "time") if isinstance(layout.get(name), str)},
     }
-    return [word for name in given for word in (f"--{name.replace('_', '-')}", _word(fields[name]))]
+    return [word for name in given for word in (flag(name), _word(fields[name]))]
+
+
+def flag(name: str) -> str:
+    """Return the option of the command line for a field of a layout."""
+    return f"--{name.replace('_', '-')}"
 
 
 def _word(value: Any) -> str:

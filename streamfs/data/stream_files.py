@@ -84,8 +84,8 @@ def read_tables(tables: Sequence[Table], layout: Layout, *, count: bool = False)
         proposal = _proposal(tables, layout, error)
         if not proposal and layout.labelled:  # labels may be missing beside what the error is about
             proposal = _proposal(tables, replace(layout, labelled=False), error)
-        advice = "" if proposal else _kinds(tables) or _unnamed(error)
-        raise LayoutError(f"{error.problem}{advice}", proposal) from error
+        kinds = "" if proposal else _kinds(tables)
+        raise LayoutError(f"{error.problem}{kinds}", proposal, {} if kinds else _needed(error)) from error
 
 
 def _kinds(tables: Sequence[Table]) -> str:
@@ -99,10 +99,10 @@ def _kinds(tables: Sequence[Table]) -> str:
     return f"; files have different columns: read those of one kind alone, such as {some}"
 
 
-def _unnamed(error: LayoutError) -> str:
+def _needed(error: LayoutError) -> dict[str, str]:
     """Return what to name if a table has no column of times that could be found."""
     is_time = isinstance(error, MissingColumnError) and error.field_name == "time"
-    return "; --time names the column of times, --time-format the form of its dates" if is_time else ""
+    return {"time": "the column of times", "time_format": "the form of its dates"} if is_time else {}
 
 
 def _proposal(
