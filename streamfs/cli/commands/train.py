@@ -81,7 +81,7 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
 @click.option(
     "--time-limit",
     type=Parsed("limit", parameters.time_limit),
-    help="Ticks (40) or seconds (600s) after which a stream gets no label; by default the longest stream.",
+    help="Ticks (40) or seconds (600s) for which a stream is followed at most; by default the longest stream.",
 )
 @click.option(
     "--feature",
