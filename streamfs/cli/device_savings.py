@@ -14,7 +14,7 @@ from feature_extractors.report import Policy, quantity_of, silent_ticks, split_c
 from streamfs.cli.reporting_device import ReportingDevice
 from streamfs.cli.shown_channel import ShownChannel
 from streamfs.evaluation.evaluation import replay_episodes
-from streamfs.gateway.core.conduct import DAY
+from streamfs.gateway.core.device_states import DAY
 from streamfs.gateway.core.speech import asked_for
 from streamfs.gateway.core.timing import Timing, longest_gap
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from feature_extractors.arrays import Array
 from streamfs.cli.shown_channel import ShownChannel
-from streamfs.gateway.core.conduct import DAY, KEPT
+from streamfs.gateway.core.device_states import DAY
+from streamfs.gateway.core.hearing import KEPT
 from streamfs.gateway.core.speech import Asked
 from streamfs.gateway.core.timing import Timing
 

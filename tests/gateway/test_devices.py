@@ -25,7 +25,7 @@ def test_a_device_that_obeys_rests_once_its_stream_is_decided(tmp_path, kind):
     assert device.most >= 3600.0
     assert yard.conduct.state == "observed"
     assert device.n_sent < 40
-    conduct, (heard,) = yard.core.conduct, yard.core.conduct.hearing.values()
+    conduct, (heard,) = yard.core.conduct, yard.core.conduct.hearing.paid.values()
     assert heard.messages == sum(conduct.counters[name] for name in ("devices_asked", "devices_asked_again"))
     if kind in ("chirpstack", "thethings"):  # the network says that it has sent it
         assert all(setting.is_acknowledged for setting in yard.conduct.settings.values())

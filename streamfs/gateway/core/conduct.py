@@ -12,7 +12,6 @@ from typing import Any
 import orjson
 
 from feature_extractors.report import Policy, split_channel
-from streamfs.costs.energy_meter import NOTHING, Account
 from streamfs.gateway.core.device_answers import Ear, Said
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.device_states import (
@@ -24,6 +23,8 @@ from streamfs.gateway.core.device_states import (
     key_of,
 )
 from streamfs.gateway.core.guard_topics import GuardTopics
+from streamfs.gateway.core.hearing import Hearing, free
+from streamfs.gateway.core.obedience import BURST, Obedience
 from streamfs.gateway.core.options import SAFE, DeviceReturn
 from streamfs.gateway.core.routes import level_of
 from streamfs.gateway.core.sparkplug_host import SparkplugHost
@@ -45,23 +46,7 @@ COUNTERS = (
     "devices_released",
 )
 
-DAY = 86_400.0
-"""Seconds after which a device that does not obey is asked again."""
-
-KEPT = 1.0
-"""Messages of a device's daily budget that are kept for waking it."""
-
-_SKIPPED, _ENOUGH, _TOO_MANY = 2, 2, 5
-"""Gaps after a message: not counted, that show obedience, that show the contrary."""
-
-_ANSWERED_AFTER = 2  # reports of a device whose network sends it a message after the first, and says so
-_BURST = 1.0  # seconds within which messages of a device are one
-_LEAST, _MOST = 0.6, 1.5  # of the interval that it was asked for
 _MOST_TOPICS = 16  # of a device, whose reports are observed
-
-
-def _free(_n_bytes: int, _spreading_factor: int | None) -> float:
-    return 0.0
 
 
 class Conduct:
@@ -80,7 +65,7 @@ class Conduct:
         max_silence: float | None,
         back: DeviceReturn | None = None,
         topics: GuardTopics | None = None,
-        price: Callable[[int, int | None], float] = _free,
+        price: Callable[[int, int | None], float] = free,
     ) -> None:
         self.counters = Counter(dict.fromkeys(COUNTERS, 0))
         self.devices: dict[str, Device] = {}
@@ -93,8 +78,8 @@ class Conduct:
         self._period, self._max_silence = period, max_silence
         self._back = DeviceReturn() if back is None else back
         self._shared = topics
-        self._price = price
-        self.hearing: dict[str, Account] = {}  # what nodes have paid for hearing, forgotten ones as ""
+        self._obedience = Obedience(self._profiles, self.counters)
+        self.hearing = Hearing(self.counters, price)
         self.is_guarded = False
         self._acted: object = None  # when the guard last asked in the gateway's place
         self.is_wary = False  # whether devices that rest report at their safe interval
@@ -205,8 +190,8 @@ class Conduct:
         device.topic, device.spreading_factor = topic, spreading_factor
         for setting in device.settings.values():
             setting.n_heard += 1
-        if gap > _BURST:
-            self._observe(device, gap, now)
+        if gap > BURST:
+            self._obedience.observe(device, gap, now)
         return [*self._due(device, now), *self._host.take_requests()]
 
     def knows(self, name: str, profile: str) -> bool:
@@ -296,7 +281,7 @@ class Conduct:
     def _take(self, said: Said, device: Device, quantity: str | None) -> None:
         """Take what a device has said: to a message about a quantity, if that is known."""
         if said.number is not None and quantity is not None:
-            self._answered(device, quantity, said.number, said.refusal)
+            self._obedience.take_answer(device, quantity, said.number, said.refusal)
         elif said.is_birth:
             self.counters["devices_born"] += 1
             ask_anew(device)
@@ -305,7 +290,7 @@ class Conduct:
         elif said.seconds is not None:
             for name, setting in device.settings.items():
                 if setting.tries and said.seconds == int(setting.asked[1]):
-                    self._answered(device, name, setting.number, "")
+                    self._obedience.take_answer(device, name, setting.number, "")
 
     def _take_values(self, device: Device, values: Mapping[str, Any]) -> None:
         """Take the metrics of a device's data: one that was written comes back with its value."""
@@ -313,7 +298,7 @@ class Conduct:
         for name, setting in device.settings.items():
             written = written_metrics(profile, name, Asked(*setting.asked), device.topic)
             if setting.tries and written and written.items() <= values.items():
-                self._answered(device, name, setting.number, "")
+                self._obedience.take_answer(device, name, setting.number, "")
 
     def receive_state(self, topic: str, payload: bytes, now: float) -> None:
         """Take what the broker has kept of who is online."""
@@ -331,7 +316,7 @@ class Conduct:
                 publications += self._due(device, self._newest_time)
             publications += self._noted(device, b"")
             del self.devices[key]
-        self.hearing[""] = self.hearing.get("", NOTHING).plus(*self.hearing.pop(node, NOTHING))
+        self.hearing.forget(node)
         return publications
 
     def _noted(self, device: Device, note: bytes | None = None) -> list[Publication]:
@@ -381,7 +366,7 @@ class Conduct:
             "unnoted": [*self.unnoted],
             "asked": [[number, *of] for number, of in self._asked.items()],
             "sparkplug": self._host.to_state(),
-            "hearing": {node: [*account] for node, account in self.hearing.items()},
+            "hearing": self.hearing.to_state(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -396,7 +381,7 @@ class Conduct:
         self.is_guarded, self._acted = state.get("is_guarded", False), state.get("acted")
         self._asked = {number: (key, quantity) for number, key, quantity in state["asked"]}
         self.unnoted = dict.fromkeys((node, is_followed) for node, is_followed in state.get("unnoted", ()))
-        self.hearing = {node: Account(*paid) for node, paid in state.get("hearing", {}).items()}
+        self.hearing.restore(state.get("hearing", {}))
         if "sparkplug" in state:
             self._host.restore(state["sparkplug"])
 
@@ -417,9 +402,9 @@ class Conduct:
         if device.offline_since is not None and not profile.reach.queued:
             return publications
         for quantity, setting in device.settings.items():
-            if not self._is_due(profile, device, setting, now) or not self._can_write(device, quantity, now):
+            if not self._obedience.is_due(device, setting, now) or not self._can_write(device, quantity, now):
                 continue
-            if not self._can_pay(profile, device, setting, now):
+            if not self.hearing.allows(device, setting, profile.reach.per_day, now):
                 continue
             if setting.number == 0:
                 publications += self._noted(device)
@@ -433,31 +418,8 @@ class Conduct:
             address = Address(device.topic, self._host.metrics(device.topic) or {}, now)
             asked = Asked(*setting.asked)
             publications.append(message(profile, device.name, quantity, asked, self.newest_number, address))
-            self._pay(device, size_on_air(profile, asked, publications[-1]))
+            self.hearing.pay(device, size_on_air(profile, asked, publications[-1]))
         return publications
-
-    def _pay(self, device: Device, n_bytes: int) -> None:
-        """Charge a node for a message that it hears."""
-        joules = self._price(n_bytes, device.spreading_factor)
-        self.hearing[device.node] = self.hearing.get(device.node, NOTHING).plus(1, n_bytes, joules)
-
-    def _is_due(self, profile: DeviceProfile, device: Device, setting: Setting, now: float) -> bool:
-        if setting.refusal:
-            return False
-        if not setting.tries:
-            return True
-        if device.disobeys:
-            return now >= setting.sent_at + DAY
-        if profile.reach.returns_after is not None and now >= setting.sent_at + profile.reach.returns_after / 2:
-            setting.tries = 0
-            return True
-        if setting.tries >= profile.reach.tries:
-            return False
-        is_unanswered = profile.answer is not None and not (setting.is_acknowledged or device.is_observed)
-        if profile.reach.queued and setting.n_heard < _ANSWERED_AFTER:
-            is_unanswered = False
-        waits = profile.reach.patience if profile.reach.hears == "always" else _BURST
-        return (is_unanswered and now >= setting.sent_at + waits) or device.n_unfit >= _TOO_MANY
 
     def _can_write(self, device: Device, quantity: str, now: float) -> bool:
         """Return whether a device has said that it lets the metrics be written, if it is asked by metrics."""
@@ -474,71 +436,3 @@ class Conduct:
             setting.refusal = f"its birth has no metric {missing[0]!r}"
             self.counters["devices_refused"] += 1
         return not missing
-
-    def _can_pay(self, profile: DeviceProfile, device: Device, setting: Setting, now: float) -> bool:
-        """Return whether a message is within the day's budget, of which it takes one; the last is for waking."""
-        per_day = profile.reach.per_day
-        device.tokens = min(per_day, device.tokens + max(0.0, now - device.tokens_at) * per_day / DAY)
-        device.tokens_at = max(now, device.tokens_at)
-        if device.tokens < 1.0 + KEPT * setting.rests:
-            self.counters["devices_deferred"] += not device.is_deferred
-            device.is_deferred = True
-            return False
-        device.tokens -= 1.0
-        device.is_deferred = False
-        return True
-
-    def _observe(self, device: Device, gap: float, now: float) -> None:
-        """Compare the time since a device's last message on a topic with what it was asked."""
-        settings = [setting for setting in device.settings.values() if setting.tries]
-        profile = self._profiles[device.profile]
-        if not settings or "every" not in profile.reach.can:
-            return
-        if device.n_skipped < _SKIPPED:
-            device.n_skipped += 1
-            return
-        most = min(setting.asked[1] for setting in settings)
-        rests = all(setting.rests for setting in settings)
-        fits = gap >= _LEAST * most if rests else gap <= _MOST * most
-        if device.is_observed:
-            device.n_unfit = 0 if fits else device.n_unfit + 1
-            if device.n_unfit >= _TOO_MANY:
-                self._stray(device, now)
-            return
-        device.n_fit += fits
-        device.n_unfit += not fits
-        if device.n_fit >= _ENOUGH:
-            device.is_observed = True
-            device.disobeys = False
-            device.n_unfit = 0
-            self.counters["devices_obeyed"] += 1
-            return
-        is_asked_out = all(setting.tries >= profile.reach.tries for setting in settings)
-        if device.n_unfit >= _TOO_MANY and is_asked_out and not device.disobeys:
-            device.disobeys = True
-            self.counters["devices_disobeyed"] += 1
-
-    def _answered(self, device: Device, quantity: str, number: int, refusal: str) -> None:
-        setting = device.settings.get(quantity)
-        if setting is not None and setting.told is not None and setting.told.number == number:
-            setting = setting.told  # which it may be asked for again
-        if setting is None or setting.number != number or setting.is_acknowledged or setting.refusal:
-            return
-        if refusal:
-            setting.refusal = refusal
-            self.counters["devices_refused"] += 1
-        else:
-            setting.is_acknowledged = True
-            self.counters["devices_acknowledged"] += 1
-
-    def _stray(self, device: Device, now: float) -> None:
-        """A device has ceased to do what it did: ask it anew, not too often, to fight no owner."""
-        self.counters["devices_strayed"] += 1
-        strayed = [at for at in device.strayed_at if now < at + DAY]
-        device.strayed_at = [*strayed, now]
-        if len(strayed) >= self._profiles[device.profile].reach.corrections:
-            begin_observing(device)
-            device.disobeys = True
-            self.counters["devices_disobeyed"] += 1
-        else:
-            ask_anew(device)

@@ -263,7 +263,7 @@ class Core:
     def finish(self) -> Effects:
         """Process the readings that wait, close every undecided stream, and add the totals of energy."""
         self._episodes.finish()
-        self._effects.energy += self._energy.totals(self.spent, self.conduct.hearing)
+        self._effects.energy += self._energy.totals(self.spent, self.conduct.hearing.paid)
         return self._take_effects()
 
     def to_state(self, *, compress: bool = True) -> Callable[[], bytes]:

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
+DAY = 86_400.0
+"""Seconds of a device's budget, and after which one that does not obey is asked again."""
+
 
 @dataclass
 class Setting:

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamfs.gateway.core.bindings import Bindings, Route
-from streamfs.gateway.core.conduct import DAY
-from streamfs.gateway.core.device_states import Device, device_of_state
+from streamfs.gateway.core.device_states import DAY, Device, device_of_state
 from streamfs.gateway.core.records import clock_record
 from streamfs.gateway.messages.senders import MARK
 from streamfs.gateway.settings.profiles import load_profile
