@@ -113,11 +113,14 @@ SAME_KEYS = ("profile",)
 """What of `gateway.toml` means the same."""
 
 TOPICS: Mapping[str, tuple[str, str]] = {
-    "decision/{stream}": ("yes", "a decision, of a stream's newest episode: [the gateway](../gateway.md)"),
+    "decision/{stream}": (
+        "yes",
+        "a decision, of a stream's newest episode: [the gateway](../gateway.md#decisions)",
+    ),
     "control/{node}": ("yes", "what a node sends from now on: [control messages](../gateway.md#control-messages)"),
     "status/{gateway}": (
         "yes",
-        '`"online"` or, as its last will, `"offline"`, and what a gateway with a shard serves',
+        'its `status`, `"online"` or, as its last will, `"offline"`, and what a gateway with a shard serves',
     ),
     "promise/{gateway}": (
         "yes",
