@@ -22,7 +22,8 @@ class Redeliveries:
 
     A broker sends what was not acknowledged again, and one that has crashed also what it has forgotten of the
     acknowledgements. A message is dropped if it is remembered to the byte, and the core would take it for a
-    duplicate. It is safe by the time that it is acknowledged again, since that happens in order.
+    duplicate, or might for one that was numbered anew. It is safe by the time that it is acknowledged again, since
+    that happens in order.
 
     Of nodes that another gateway has served before, what comes at first may have come there: by `bindings`.
     """
@@ -58,8 +59,9 @@ class Redeliveries:
         return self._n_doubtful > 0
 
     def _has_come(self, record: Record, key: int) -> bool:
-        may_have = key in self._remembered or key in self._older or self._bindings.has_moved(record.topic)
-        if may_have and self.core.has_come(record):
+        is_known = key in self._remembered or key in self._older
+        may_have = is_known or self._bindings.has_moved(record.topic)
+        if may_have and self.core.has_come(record, is_known=is_known):
             self._n_doubtful = N_NEW
             self.counters["redelivered"] += 1
             return True

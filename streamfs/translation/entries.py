@@ -26,7 +26,7 @@ from streamfs.classifiers import (
     _tied,
 )
 from streamfs.engine import _arena, _ticks
-from streamfs.gateway.core import _duplicates, _grid, _node_time, _samples, _thinned, _waiting
+from streamfs.gateway.core import _duplicates, _grid, _node_time, _said, _samples, _thinned, _waiting
 from streamfs.procedure import _rank_bets
 from streamfs.relief import _field, _kernels, _probe_search, _search, _sieve
 from streamfs.selection import _benefit, _query_sensitive, _sampling
@@ -155,7 +155,8 @@ def _of_classifiers(unit: KernelUnit) -> Iterator[KernelEntry]:
 def _of_joiner(unit: KernelUnit) -> Iterator[KernelEntry]:
     of_nodes = unit.arrays(_grid.GRID, I8, _node_time.NODE, _duplicates.SLOT)
     of_cells = unit.arrays(_grid.STREAM, _waiting.CELL, _waiting.PAGE, _waiting.PENDING, I4, _thinned.POLICY)
-    held, cursor = Together((*of_nodes, *of_cells)), unit.array(I8)
+    said, cursor = unit.array(_said.SAID), unit.array(I8)
+    held = Together((*of_nodes, *of_cells, said))
     values, sources = unit.array(F8, 2), unit.array(I8, 2)
     output = Together((unit.array(_grid.ENTRY), values, sources))
     yield KernelEntry(_grid.take, (held, output, *unit.arrays(_grid.PART, F8, F8), cursor))
@@ -163,7 +164,8 @@ def _of_joiner(unit: KernelUnit) -> Iterator[KernelEntry]:
     yield KernelEntry(_grid.flush, (held, output, unit.array(I8), cursor))
     yield KernelEntry(_grid.tick_of, (REAL, REAL))
     yield KernelEntry(_grid.forget, (held, WHOLE))
-    yield KernelEntry(_duplicates.has_come, (unit.array(_duplicates.SLOT), WHOLE, WHOLE, REAL, WHOLE))
+    of_slot = unit.array(_duplicates.SLOT), said
+    yield KernelEntry(_duplicates.has_come, (*of_slot, WHOLE, WHOLE, WHOLE, REAL, WHOLE, REAL))
     shown = *unit.arrays(_grid.ENTRY), values, sources, *unit.arrays(_grid.STREAM, _waiting.CELL)
     columns = unit.arrays(I8, I8, I8)
     found = *unit.arrays(I8, I8, F8), values

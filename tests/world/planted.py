@@ -155,7 +155,7 @@ BUGS = (
     Bug(
         "whatever comes after a reconnect has come",
         "redeliveries.py",
-        "if may_have and self.core.has_come(record):",
+        "if may_have and self.core.has_come(record, is_known=is_known):",
         "if record.topic.startswith('sensors/'):",
     ),
     Bug(

@@ -3,6 +3,7 @@
 import numpy as np
 
 from streamfs.base._compiled import inlined, kernel
+from streamfs.gateway.core._said import says_otherwise
 from streamfs.gateway.core._waiting import FOREVER, MANY, NONE
 
 UNMARKED = -FOREVER
@@ -15,17 +16,18 @@ SLOT = np.dtype(
         ("cell", "i4"),  # the first of the cells that it feeds, or NONE
         ("numbered", "u1"),  # whether the mark is a sequence number
         ("stamped", "u1"),  # whether its newest reading had a stamp
+        ("row", "u2"),  # of what it said under its numbers, counted from 1; 0 without one
     ],
     align=True,
 )
 
 
 @inlined
-def is_news(slot, sequence, tick, time, is_stamped):
+def is_news(slot, sequence, tick, time, is_stamped, differs):
     """Return whether a reading is new, by its number or without one by its tick, and whether its node restarts.
 
     A number that has come before with a newer stamp means that the node has restarted its count, and so does one
-    before which more than `MANY` are missing.
+    before which more than `MANY` are missing, or one without a stamp whose message differs from the former.
     """
     is_numbered = sequence != NONE
     number = sequence if is_numbered else tick
@@ -46,7 +48,9 @@ def is_news(slot, sequence, tick, time, is_stamped):
         return False, False
     bit = np.uint64(1) << np.uint64(behind)
     if slot.seen & bit:
-        return False, False
+        if differs:
+            _mark(slot, number, np.uint64(1))
+        return differs, differs
     slot.seen = slot.seen | bit
     return True, False
 
@@ -58,7 +62,8 @@ def _mark(slot, number, seen):
 
 
 @kernel
-def has_come(slots, sequence, tick, time, is_stamped):
-    """Return whether a reading is not new in the only slot of a copy, which is changed."""
-    is_new, _ = is_news(slots[0], sequence, tick, time, is_stamped)
+def has_come(slots, said, own, sequence, tick, time, is_stamped, value):
+    """Return whether a reading is not new in the only slot of a copy, which is changed; `own` is its number."""
+    differs = sequence != NONE and not is_stamped and says_otherwise(slots[0], said, own, sequence, value)
+    is_new, _ = is_news(slots[0], sequence, tick, time, is_stamped, differs)
     return not is_new

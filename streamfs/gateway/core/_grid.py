@@ -12,6 +12,7 @@ import numpy as np
 from streamfs.base._compiled import inlined, kernel
 from streamfs.gateway.core._duplicates import is_news
 from streamfs.gateway.core._node_time import is_believed, lead, move_on, present, set_back, shift_at
+from streamfs.gateway.core._said import MOST, WIDTH, begin_age, has_row, remember, says_otherwise
 from streamfs.gateway.core._thinned import thin
 from streamfs.gateway.core._waiting import (
     FOREVER,
@@ -80,6 +81,7 @@ GRID = np.dtype(
         ("n_columns", "i8"),
         ("n_pending", "i8"),  # readings
         ("n_free", "i8"),  # pages
+        ("n_said", "i8"),  # rows of what was said under numbers that were used so far
         ("fan", "i8"),  # cells that one slot feeds at most
         ("n_entries", "i8"),  # in the output
         ("cell", "i8"),  # the next whose stream is to emit its ticks, or NONE
@@ -87,10 +89,12 @@ GRID = np.dtype(
         ("known_message", "i8"),  # the message ...
         ("known_slot", "i8"),  # ... the slot ...
         ("known_news", "i8"),  # ... and whether its sequence number there was new
+        ("compared", "i8"),  # the message that was compared with what was said under its number ...
+        ("differs", "i8"),  # ... and whether it differs
     ]
 )
 
-PASSING = ("cell", "charged", "known_message", "known_slot", "known_news")
+PASSING = ("cell", "charged", "known_message", "known_slot", "known_news", "compared", "differs")
 """Fields that mean nothing beyond the messages taken together."""
 
 COUNTS = (
@@ -124,10 +128,10 @@ def take(held, output, parts, values, times, cursor):
     The cursor holds the next part and sample. A sample that is not finite is missing. A message is charged if one
     of its samples is new, or all are missing.
     """
-    grid, _, nodes, _, _, _, _, _, _, _ = held
+    grid, _, nodes, _, _, _, _, _, _, _, said = held
     g = grid[0]
     if cursor[0] == cursor[1] == 0 and g.cell == NONE:
-        g.charged = g.known_message = NONE
+        g.charged = g.known_message = g.compared = NONE
     while _emit_fed(held, output):
         if cursor[0] == len(parts):
             return DONE
@@ -143,10 +147,10 @@ def take(held, output, parts, values, times, cursor):
             cursor[0] += 1
             continue
         if isfinite(values[i]):
-            if g.n_free < g.fan:
+            if g.n_free < g.fan or (g.n_said * WIDTH == len(said) and g.n_said < MOST):
                 return FULL
-            stamp = part.stamp + part.step * (i - part.first) if part.step == part.step else times[i]
-            _add(held, node, part, stamp, values[i])
+            differs = _differs(held, parts, cursor[0], values, times)
+            _add(held, node, part, _stamp(part, times, i), values[i], differs)
         cursor[1] += 1
     return EMITTED
 
@@ -161,6 +165,45 @@ def _has_samples(part, values):
     return False
 
 
+@inlined
+def _stamp(part, times, i):
+    """Return the stamp of a sample of a part; NaN without one."""
+    return part.stamp + part.step * (i - part.first) if part.step == part.step else times[i]
+
+
+@inlined
+def _differs(held, parts, at, values, times):
+    """Return whether a message, of which a part is given, differs from the former that had its number.
+
+    One that was sent again does not, in no part; of a device that numbers anew, all are new if one is another.
+    """
+    grid, _, _, slots, _, _, _, _, _, _, said = held
+    g, message = grid[0], parts[at].message
+    if parts[at].slot == NONE or slots[parts[at].slot].row == 0:
+        return False
+    if g.compared != message:
+        g.compared = message
+        g.differs = _any_differs(slots, said, parts, at, values, times)
+    return g.differs != 0
+
+
+@kernel
+def _any_differs(slots, said, parts, at, values, times):
+    """Return whether a part of a message, from a given one on, differs from what was said under its number."""
+    message = parts[at].message
+    while at < len(parts) and parts[at].message == message:
+        part = parts[at]
+        i = part.first
+        while i < part.end and not isfinite(values[i]):
+            i += 1
+        if i < part.end and part.slot != NONE and part.sequence != NONE:
+            is_stamped = _stamp(part, times, i) == _stamp(part, times, i)
+            if not is_stamped and says_otherwise(slots[part.slot], said, part.slot, part.sequence, values[i]):
+                return True
+        at += 1
+    return False
+
+
 @kernel
 def _charge(g, node, part):
     """Charge a node for a message, once."""
@@ -172,9 +215,9 @@ def _charge(g, node, part):
 
 
 @inlined
-def _add(held, node, part, stamp, value):
+def _add(held, node, part, stamp, value, differs):
     """Take one reading, and leave in the grid whose ticks it may let fall due."""
-    grid, counts, _, slots, streams, cells, pages, pending, free, _ = held
+    grid, counts, _, slots, streams, cells, pages, pending, free, _, said = held
     g, slot = grid[0], slots[part.slot]
     is_stamped = stamp == stamp
     if not is_stamped:
@@ -195,7 +238,7 @@ def _add(held, node, part, stamp, value):
         _charge(g, node, part)
         return
     tick = tick_of(time, g.period)
-    if not _is_accepted(g, slot, counts, part, tick, time, is_stamped):
+    if not _is_accepted(g, slot, said, counts, part, tick, time, is_stamped, value, differs):
         counts[DUPLICATE] += 1
         node.n_duplicate += 1
         return
@@ -220,7 +263,7 @@ def _align(held, number, index, arrival):
 
     What waits in its cells was put at wrong ticks, and is dropped.
     """
-    grid, counts, nodes, _, streams, cells, pages, _, free, _ = held
+    grid, counts, nodes, _, streams, cells, pages, _, free, _, _ = held
     g = grid[0]
     first = number * g.n_columns
     while cells[first].slot == NONE:
@@ -253,11 +296,16 @@ def _move_cell(g, stream, cell, pages, free, ahead):
 
 
 @inlined
-def _is_accepted(g, slot, counts, part, tick, time, is_stamped):
+def _is_accepted(g, slot, said, counts, part, tick, time, is_stamped, value, differs):
     """Return whether a reading is new; those of one message share its sequence number and the result."""
     is_same = g.known_message == part.message and g.known_slot == part.slot
     if part.sequence == NONE or not is_same:
-        is_new, restarts = is_news(slot, part.sequence, tick, time, is_stamped)
+        former, anew = slot.mark, differs and not is_stamped
+        is_new, restarts = is_news(slot, part.sequence, tick, time, is_stamped, anew)
+        if (restarts or slot.mark != former) and has_row(slot, said, part.slot):
+            begin_age(slot, said, anew)
+        if part.sequence != NONE and (slot.row != 0 or not (is_new or is_stamped)):
+            remember(g, slot, said, part.slot, part.sequence, value, is_new)
         counts[RESTARTED] += restarts
         g.known_news = is_new
         g.known_message = part.message
@@ -294,7 +342,7 @@ def _put(g, counts, node, stream, cell, pages, pending, free, part, tick, value)
 @kernel
 def _take_number(held, node, part):
     """Take a message without a value: its number waits in the cells in which it is the next, and leaves no gap."""
-    grid, _, _, slots, streams, cells, pages, pending, free, _ = held
+    grid, _, _, slots, streams, cells, pages, pending, free, _, _ = held
     g = grid[0]
     if g.known_message != part.message:
         _charge(g, node, part)
@@ -317,7 +365,7 @@ def _take_number(held, node, part):
 @inlined
 def _emit_fed(held, output):
     """Emit the ticks of the streams that the last reading has reached; return False once the output is full."""
-    grid, _, nodes, _, streams, cells, _, _, _, _ = held
+    grid, _, nodes, _, streams, cells, _, _, _, _, _ = held
     g = grid[0]
     while g.cell != NONE:
         number = g.cell // g.n_columns
@@ -331,7 +379,7 @@ def _emit_fed(held, output):
 @kernel
 def let_time_pass(held, output, cursor):
     """Emit the ticks that fall due by proved silence; return why, with the next stream in the cursor."""
-    grid, _, nodes, _, streams, cells, _, _, _, _ = held
+    grid, _, nodes, _, streams, cells, _, _, _, _, _ = held
     g = grid[0]
     while cursor[0] < len(streams):
         number = cursor[0]
@@ -347,7 +395,7 @@ def let_time_pass(held, output, cursor):
 @kernel
 def flush(held, output, numbers, cursor):
     """Emit the ticks of streams up to their newest stamps; return why, with the next place in the cursor."""
-    grid, _, nodes, _, _, cells, _, _, _, _ = held
+    grid, _, nodes, _, _, cells, _, _, _, _, _ = held
     g = grid[0]
     while cursor[0] < len(numbers):
         number, newest = numbers[cursor[0]], -np.inf
@@ -382,7 +430,7 @@ def _follow_nodes(g, stream, number, cells, nodes):
 @inlined
 def _emit(held, output, number, end):
     """Emit the ticks of a stream before the end; return False once the output is full."""
-    grid, counts, nodes, _, streams, cells, pages, pending, free, policies = held
+    grid, counts, nodes, _, streams, cells, pages, pending, free, policies, _ = held
     g, stream = grid[0], streams[number]
     first, last = number * g.n_columns, (number + 1) * g.n_columns
     while stream.next_tick < end:
@@ -467,7 +515,7 @@ def _value_at(g, nodes, cell, tick):
 @kernel
 def forget(held, number):
     """Empty the cells of a stream."""
-    grid, _, _, _, streams, cells, pages, _, free, _ = held
+    grid, _, _, _, streams, cells, pages, _, free, _, _ = held
     g = grid[0]
     for index in range(number * g.n_columns, (number + 1) * g.n_columns):
         n_dropped = drop_all(g, cells[index], pages, free)

@@ -53,7 +53,7 @@ from streamfs.gateway.messages.senders import MARK
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.promise_monitor import raised
 
-KIND, VERSION = "gateway", 11
+KIND, VERSION = "gateway", 12
 
 COUNTERS = ("evicted", "expired", "reopened", "models", "commands", "unknown_commands", "unbound_streams")
 
@@ -189,9 +189,12 @@ class Core:
             return None
         return self._load(self.feedback.previous)
 
-    def has_come(self, record: Record) -> bool:
-        """Return whether a message has nothing but readings that have come before; it changes nothing."""
-        return self._intake.has_come(record)
+    def has_come(self, record: Record, *, is_known: bool = False) -> bool:
+        """Return whether a message has nothing but readings that have come before; it changes nothing.
+
+        Of one that `is_known` byte for byte, a number without a stamp has come, even if it may have begun anew.
+        """
+        return self._intake.has_come(record, is_known=is_known)
 
     def clocks_astray(self, now: float) -> list[NodeClock]:
         """Return the nodes whose clocks are wrong, the worst first, at a time in seconds since 1970."""

@@ -113,15 +113,18 @@ class Intake:
             self._pay(record, node)
         self._n_messages += 1
 
-    def has_come(self, record: Record) -> bool:
-        """Return whether all readings of a message would be duplicates; single values of known channels may be."""
+    def has_come(self, record: Record, *, is_known: bool = False) -> bool:
+        """Return whether all readings of a message would be duplicates; single values of known channels may be.
+
+        So would be all that have a number and no stamp, if the message `is_known`, byte for byte.
+        """
         target = self._targets.get(record.topic) or self._known(record.topic)
         if target is None or len(record.payload) > self._max_payload:
             return False
         try:
             decoded = target.codec.decode(record.payload, record.arrival, record.content_type)
             if target.slot != NONE and not isinstance(decoded, Several):
-                return self._part_has_come(target.slot, decoded, record)
+                return self._part_has_come(target.slot, decoded, record, is_known)
             parts = _named(target.channel, decoded).parts
         except PayloadError:
             return False
@@ -130,10 +133,13 @@ class Intake:
             for name, part in parts
             for slot, _ in self._slots(target.node, name, thins=target.thins) or [(NONE, AS_SENT)]
         ]
-        return bool(slots) and all(self._part_has_come(slot, part, record) for slot, part in slots)
+        return bool(slots) and all(self._part_has_come(slot, part, record, is_known) for slot, part in slots)
 
-    def _part_has_come(self, slot: int, part: Reported, record: Record) -> bool:
-        return slot != NONE and isinstance(part, Reading) and self._joiner.has_come(slot, part, record.arrival)
+    def _part_has_come(self, slot: int, part: Reported, record: Record, is_known: bool) -> bool:
+        if slot == NONE or not isinstance(part, Reading):
+            return False
+        is_named = is_known and part.time is None and part.sequence is not None
+        return is_named or self._joiner.has_come(slot, part, record.arrival)
 
     @property
     def n_samples(self) -> int:

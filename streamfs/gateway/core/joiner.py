@@ -15,6 +15,7 @@ from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.gateway.core import _grid
 from streamfs.gateway.core._duplicates import SLOT, UNMARKED, has_come
 from streamfs.gateway.core._node_time import NODE
+from streamfs.gateway.core._said import MOST, SAID, WIDTH
 from streamfs.gateway.core._thinned import POLICY, packed
 from streamfs.gateway.core._waiting import CELL, FOREVER, NONE, PAGE, PENDING, TICKS
 from streamfs.gateway.core.options import Limits
@@ -34,7 +35,7 @@ Structured = npt.NDArray[Any]
 WAITING_READING = np.dtype([("cell", "i8"), ("tick", "i8"), *PENDING.descr])
 """A reading that waits, for another joiner."""
 
-_LINKS = ("cell", "slot", "node", "next", "head", "tail")
+_LINKS = ("cell", "slot", "node", "next", "head", "tail", "row")
 _OF_A_SLOT = tuple(name for name in SLOT.names or () if name not in _LINKS)
 _OF_A_CELL = tuple(name for name in CELL.names or () if name not in _LINKS)
 """What is held in a slot and a cell, but not where."""
@@ -79,7 +80,8 @@ class Joiner:
 
     A reading is a duplicate if its sequence number has come before on its channel, or without a number, if its
     tick has; the last 64 numbers are remembered, and older ones count as known. A number that has come before with
-    a newer stamp means that the node has restarted its count. A reading that is too late is counted; it still
+    a newer stamp means that the node has restarted its count; without a stamp, one that comes for the third time
+    and with another value than the last time. A reading that is too late is counted; it still
     becomes the held value of its column if it is the newest there. Readings that share a tick are crowded: a
     channel that holds its value shows the last of them, one that is sent every tick the first.
 
@@ -111,6 +113,7 @@ class Joiner:
         self._pages: Structured = np.zeros(0, dtype=PAGE)
         self._pending: Structured = np.zeros(0, dtype=PENDING)
         self._free = np.zeros(0, dtype=np.int32)
+        self._said: Structured = np.zeros(WIDTH, dtype=SAID)
 
     @property
     def counters(self) -> Counter[str]:
@@ -223,12 +226,12 @@ class Joiner:
 
     def has_come(self, slot: int, reading: Reading, arrival: float) -> bool:
         """Return whether a reading that arrives now would be a duplicate; nothing changes."""
-        stamp, _, sequence = reading
+        stamp, value, sequence = reading
         is_stamped = stamp is not None
         time = arrival if stamp is None else stamp + float(self.nodes["shift"][slot // len(self.channels)])
         number = NONE if sequence is None else sequence
         copy = self.slots[slot : slot + 1].copy()
-        return bool(has_come(copy, number, self.tick_of(time), time, is_stamped))
+        return bool(has_come(copy, self._said, slot, number, self.tick_of(time), time, is_stamped, value))
 
     def rest(self, stream: int, until: int | None) -> None:
         """Emit nothing of a stream before a tick, or ever again without one."""
@@ -338,6 +341,7 @@ class Joiner:
             "pages": self._pages.copy(),
             "pending": self._pending.copy(),
             "free": self._free.copy(),
+            "said": self._said.copy(),
         }
         return header, arrays
 
@@ -356,16 +360,22 @@ class Joiner:
         self._counts, self.nodes, self.slots = arrays["counts"], arrays["nodes"], arrays["slots"]
         self.streams, self.cells = arrays["streams"], arrays["cells"]
         self._pages, self._pending, self._free = arrays["pages"], arrays["pending"], arrays["free"]
+        self._said = arrays["said"]
 
     def part_of(self, nodes: Sequence[int], streams: Sequence[int]) -> dict[str, Structured]:
-        """Copy what is held of some nodes and streams, for `place_part` of another joiner."""
+        """Copy what is held of some nodes and streams, for `place_part` of another joiner.
+
+        What unstamped numbers said is not: of a device that numbers anew, the next life may be left out.
+        """
         width = len(self.columns)
         cells = [index for stream in streams for index in range(stream * width, (stream + 1) * width)]
         waiting = [(place, *each) for place, index in enumerate(cells) for each in self._waiting_in(index)]
+        slots = self.slots.reshape(-1, len(self.channels))[list(nodes)].ravel()
+        slots["row"] = 0
         return {
             "grid": self._grid.copy(),
             "nodes": self.nodes[list(nodes)],
-            "slots": self.slots.reshape(-1, len(self.channels))[list(nodes)].ravel(),
+            "slots": slots,
             "streams": self.streams[list(streams)],
             "cells": self.cells[cells],
             "waiting": np.array(waiting, dtype=WAITING_READING),
@@ -427,6 +437,8 @@ class Joiner:
         for links in (cells["next"], slots["cell"]):
             links[:] = _renumbered(links, n_columns, len(self.columns))
         cells["slot"] = _renumbered(cells["slot"], n_channels, len(self.channels))
+        owners = self._said["value"][WIDTH - 1 :: WIDTH]
+        owners[:] = owners // n_channels * len(self.channels) + owners % n_channels
         self.slots, self.cells = slots, cells
         self._grid["n_columns"] = len(self.columns)
 
@@ -453,13 +465,14 @@ class Joiner:
             if why == _grid.DONE:
                 return
             if why == _grid.FULL:
-                self._add_pages()
+                self._make_room()
 
     @property
     def _held(self) -> tuple[npt.NDArray[Any], ...]:
         """The arrays that the kernels work on."""
         of_nodes = self._grid, self._counts, self.nodes, self.slots
-        return (*of_nodes, self.streams, self.cells, self._pages, self._pending, self._free, self._policies)
+        of_cells = self.streams, self.cells, self._pages, self._pending, self._free, self._policies
+        return (*of_nodes, *of_cells, self._said)
 
     def _lead(self, stream: int, node: int) -> int:
         """Return by how many ticks a node's clock is known to be ahead of that of a stream's first node."""
@@ -523,6 +536,15 @@ class Joiner:
         self._pending[link * TICKS + place] = reading
         self.streams["n_waiting"][stream] += 1
         self._grid["n_pending"] += 1
+
+    def _make_room(self) -> None:
+        """Add pages, and rows of what was said under numbers, where too few are free."""
+        if self._grid[0]["n_free"] < self._grid[0]["fan"]:
+            self._add_pages()
+        n_rows = len(self._said) // WIDTH
+        if self._grid[0]["n_said"] == n_rows < MOST:
+            more = min(n_rows, MOST - n_rows)
+            self._said = append_rows(self._said, np.zeros(more * WIDTH, dtype=SAID))
 
     def _add_pages(self) -> None:
         """Add pages when too few are free."""

@@ -30,8 +30,8 @@ ADVICE: Mapping[str, str] = {
     "late": "were late: its clock was set, or stands still, or it sends several channels in batches longer than "
     "time.lateness",
     "duplicate": "came for a tick that had one: it repeats itself, sends too often, its clock stands still, two "
-    "nodes have its name, it sends no times and numbers its messages anew after fewer than 65, or after a crash "
-    "the broker sent again what it had sent",
+    "nodes have its name, it sends no times and numbers its messages anew after fewer than 65 that say the same, "
+    "or after a crash the broker sent again what it had sent",
     "overflow": "were dropped: too many wait for the stream's other node, which is behind or silent",
 }
 """What has happened, and why; stamps of the future are among the warnings of clocks."""
