@@ -10,6 +10,7 @@ from typing import NamedTuple
 from streamfs.errors import LogError, PayloadError
 from streamfs.gateway.core.bindings import STANDARD, Route, quantity_sent
 from streamfs.gateway.core.labels import decode_label
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.records import MESSAGE, SETTINGS, START, Record
 from streamfs.gateway.core.replay_configuration import Heard, heard_by
 from streamfs.gateway.core.routes import level_of
@@ -64,14 +65,20 @@ def collect(
     LogError
         If there is no log, or a segment is missing or damaged.
     """
-    heard = Heard((STANDARD,), {}, prefix) if routes is None else Heard(tuple(routes), {}, prefix)
-    if routes is None:
-        heard = _heard_at_first(folder, heard)
-    for record in _records(folder):
-        if routes is None and record.kind in (START, SETTINGS) and record.payload:
-            heard = heard_by(record.payload)
-        elif record.kind == MESSAGE and not record.topic.startswith(f"{heard.prefix}/"):
+    given = Heard((STANDARD,) if routes is None else tuple(routes), {}, prefix)
+    for record, heard in _messages(folder, given, is_known=routes is not None):
+        if not record.topic.startswith(f"{heard.prefix}/"):
             yield from _readings(record, heard, left_out)
+
+
+def _messages(folder: str | PathLike[str], given: Heard, *, is_known: bool) -> Iterator[tuple[Record, Heard]]:
+    """Yield the messages in a log, with how they are read: as given, unless log and journal say it better."""
+    heard = given if is_known else _heard_at_first(folder, given)
+    for record in _records(folder):
+        if not is_known and record.kind in (START, SETTINGS) and record.payload:
+            heard = heard_by(record.payload)
+        elif record.kind == MESSAGE:
+            yield record, heard
 
 
 def _heard_at_first(folder: str | PathLike[str], by_default: Heard) -> Heard:
@@ -93,7 +100,7 @@ class LabelledSpan(NamedTuple):
 
 
 def collect_labels(
-    folder: str | PathLike[str], prefix: str, left_out: Counter[str], span: float = inf
+    folder: str | PathLike[str], prefix: str | None, left_out: Counter[str], span: float = inf
 ) -> list[LabelledSpan]:
     """Return what streams were by the labels published to a gateway, each stream's in order.
 
@@ -104,8 +111,8 @@ def collect_labels(
     ----------
     folder : path
         As for `collect`.
-    prefix : str
-        Prefix of the gateway's topics.
+    prefix : str, optional
+        Prefix of the gateway's topics; by default as its log and its journal say.
     left_out : Counter
         Counts messages that cannot be read as ``labels that cannot be read``.
     span : float
@@ -117,10 +124,9 @@ def collect_labels(
         As for `collect`.
     """
     said: dict[str, dict[object, tuple[float, str]]] = defaultdict(dict)
-    for record in _records(folder):
-        if record.kind != MESSAGE:
-            continue
-        stream = record.topic.removeprefix(f"{prefix}/label/")
+    given = Heard((), {}, Options.prefix if prefix is None else prefix)
+    for record, heard in _messages(folder, given, is_known=prefix is not None):
+        stream = record.topic.removeprefix(f"{heard.prefix}/label/")
         if stream == record.topic or not record.payload:
             continue
         try:

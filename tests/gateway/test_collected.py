@@ -155,6 +155,9 @@ def test_a_state_says_itself_how_its_messages_are_read(tmp_path, capfd):
     with State(folder) as state:
         for record in (starts[0], *said, message("own/status/gateway", {"temperature": 1}), starts[1], said[1]):
             state.log.append([record])
+        state.log.append([message("own/label/hall", b"warm", 102.0)])
+    main(["collect", str(folder), "-o", str(tmp_path / "r.csv"), "--labels", str(tmp_path / "l.csv")])
+    assert (tmp_path / "l.csv").read_text(encoding="utf-8").splitlines()[1:] == ["hall,0.0,102.0,warm"]
     left_out = Counter()
     readings = [*collect(folder, None, "streamfs", left_out)]
     assert readings == [Collected("cellar", 100.0, "warmth", 21.5), Collected("cellar", 101.0, "warmth", 21.5)]

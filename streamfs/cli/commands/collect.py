@@ -100,9 +100,8 @@ def _write_labels(
     """Write what streams were by the labels in a gateway's log."""
     from streamfs.cli import console
     from streamfs.gateway.collected import LabelledSpan, collect_labels
-    from streamfs.gateway.core.options import Options
 
-    prefix = Options.prefix if settings is None else settings.prefix
+    prefix = None if settings is None else settings.prefix
     found = collect_labels(source, prefix, left_out, inf if span is None else span)
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([LabelledSpan._fields, *found])
