@@ -1,12 +1,14 @@
 """A disk that is full, slow or corrupt: nothing is lost, and the connection to the broker stays."""
 
 import resource
+import signal
 import sqlite3
 
 import pytest
 from accounts import assert_nothing_lost, assert_published, await_readings, read_readings, take_account
 from gateway_process import GatewayProcess, linux
 from survival import split, watched
+from test_models import NEW
 from traffic import traffic
 from wire import PINGREQ, PUBACK
 from witness import Publisher, Witness
@@ -101,6 +103,35 @@ def test_the_disk_is_full_for_a_while(tmp_path, broker, undisturbed):
     assert gateway.counters["lost_connections"] == gateway.counters["duplicate"] == 0
     assert_nothing_lost(take_account(gateway, broker), undisturbed())
     assert_published(witness, undisturbed())
+
+
+@linux
+def test_the_broker_forgets_the_session_while_the_disk_is_full(tmp_path, broker):
+    """What crossed the wire is logged, once: all that is missing is what the broker has lost, and this is said."""
+    first, second, third = split(traffic(), 3)
+    with watched(tmp_path, broker) as (network, gateway, publisher, _):
+        publisher.send(first)
+        await_readings(gateway, first)
+        fill_disk(gateway)
+        publisher.send(second)
+        gateway.await_that(lambda: "nothing can be stored" in gateway.health(), "the disk is not full")
+        publisher.await_taken()
+        NEW.save(gateway.model)
+        gateway.signal(signal.SIGHUP)
+        broker.kill()
+        broker.start()
+        gateway.await_metric("lost_sessions", 1)
+        limit_files(gateway, resource.RLIM_INFINITY)
+        gateway.await_ready()
+        publisher.send(third)
+        await_readings(gateway, third)
+        assert any("had forgotten the gateway's session" in warning for warning in gateway.warnings())
+        gateway.stop()
+    logged = read_readings(gateway)
+    assert sorted(logged) == sorted(network.delivered)
+    assert len(first) + len(third) <= len(set(logged)) < len(first) + len(second) + len(third)
+    assert "had forgotten the gateway's session" in gateway.errors
+    assert gateway.counters["reloads"] == 1
 
 
 @linux

@@ -23,15 +23,17 @@ class Wiretap(Proxy):
         Packets by their types.
     n_again : int
         Messages to the gateway that the broker has marked as sent before.
+    delivered : list of Sent
+        Messages to the gateway at quality of service 1, as often as they were sent.
     acknowledged : list of Sent
-        Messages that the gateway has acknowledged, at quality of service 1, in the order of that.
+        Those that the gateway has acknowledged, in the order of that.
     """
 
     def __init__(self, port):
         super().__init__(port)
         self.n_from_gateway, self.n_to_gateway = Counter(), Counter()
         self.n_again = 0
-        self.acknowledged = []
+        self.delivered, self.acknowledged = [], []
         self._under_way = defaultdict(dict)  # messages by packet id, by connection
         self._is_deaf = False
         self._cut_off = defaultdict(bytearray)  # the beginnings of packets, by way
@@ -65,6 +67,7 @@ class Wiretap(Proxy):
                 if command & QOS:
                     number, message = _read_message(body)
                     under_way[number] = message
+                    self.delivered.append(message)
             elif command >> 4 == PUBACK and is_from_gateway:
                 self.acknowledged.append(under_way.pop(bytes(body[:2])))
 

@@ -15,7 +15,8 @@ NOTES = {
     "lost; raise session_expiry, or let the broker keep sessions on its disk",
     "outbox_dropped": "publications were dropped, perhaps decisions: more waited for the broker than "
     "limits.outbox; the journal of the state has the decisions",
-    "dropped": "messages of quality of service 0 were dropped: more came at once than limits.queue",
+    "dropped": "messages were dropped, since more waited than limits.queue: of quality of service 0, or of a lost "
+    "connection, which a broker that has kept the session sends again",
     "classifier_failures": "the classifier has failed on some rows, which counts as no answer at that tick",
     "lost": "sequence numbers are missing: messages were lost before the gateway, or were rejected or late",
 }

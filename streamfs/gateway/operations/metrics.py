@@ -49,7 +49,7 @@ HELP: Mapping[str, str] = {
     "devices_refused": "Times that a device refused what it was asked",
     "devices_released": "Times that a device was asked for its safe interval as a run ended",
     "devices_strayed": "Times that a device ceased to do what it was asked, and was asked anew",
-    "dropped": "Messages of QoS 0 dropped in favour of newer ones, oldest first",
+    "dropped": "Messages of QoS 0, or of a lost connection, dropped in favour of newer ones, oldest first",
     "duplicate": "Readings or samples received again",
     "evicted": "Streams evicted because there were too many",
     "expired": "Streams closed because they were silent",
