@@ -379,19 +379,24 @@ class Gateway:
         self._take(records, len(received))
 
     def _addressed(self, messages: list[Message]) -> list[Message]:
-        """Return messages, with the nodes that payloads name in their topics: one for each of these."""
+        """Return messages, with the nodes that payloads name in their topics: one for each of these.
+
+        What devices answer comes before, as it is: a part of it may lack what it answers.
+        """
         bindings, most = self._core.roster.routes, self._core.options.limits.payload_bytes
         if not bindings.has_senders:
             return messages
-        return [
-            message._replace(topic=topic, payload=payload)
-            for message in messages
-            for topic, payload in (
-                [message[:2]]
-                if self._core.has_feedback(message.topic) or len(message.payload) > most
-                else bindings.addressed(message.topic, message.payload)
-            )
-        ]
+        addressed = []
+        for message in messages:
+            if self._core.has_feedback(message.topic) or len(message.payload) > most:
+                addressed.append(message)
+                continue
+            parts = bindings.addressed(message.topic, message.payload)
+            is_answer = self._core.conduct.asks and self._core.conduct.listens(message.topic)
+            if is_answer and parts[0].topic != message.topic:
+                addressed.append(message)
+            addressed += [message._replace(topic=topic, payload=payload) for topic, payload in parts]
+        return addressed
 
     def _take(self, records: list[Record], n_messages: int) -> None:
         effects = self._core.take(records)

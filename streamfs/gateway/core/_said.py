@@ -13,8 +13,8 @@ LAST = 64
 WIDTH = LAST + 1
 """Entries of a row: the numbers, and the slot whose row it is, as a value, with the age of now."""
 
-MOST = 2**16 - 1
-"""Rows, of which then the eldest is used again."""
+MOST = 2**14
+"""Rows, with which they have 17 MB; then the eldest is used again."""
 
 SAID = np.dtype(
     [

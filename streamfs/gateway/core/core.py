@@ -244,16 +244,23 @@ class Core:
             elif self.has_feedback(record.topic):
                 self._feed()
                 self._take_feedback(record)
-            elif asks and self.conduct.listens(topic := record.topic.partition(MARK)[0]):
+            elif asks and MARK not in record.topic and self.conduct.listens(record.topic):
                 self._feed()
                 self._note_wanted()
-                self._effects.publications += self.conduct.receive(topic, record.payload, record.arrival)
-                if self.roster.routes.route(record.topic) is not None:  # it has readings, too
+                self._effects.publications += self.conduct.receive(record.topic, record.payload, record.arrival)
+                if self._has_readings(record):
                     self._take_message(record)
             else:
                 self._take_message(record)
         self._feed()
         return self._take_effects()
+
+    def _has_readings(self, record: Record) -> bool:
+        """Return whether an answer has readings, too, that do not come by the nodes which its payload names."""
+        routes, topic = self.roster.routes, record.topic
+        if routes.route(topic) is None:
+            return False
+        return not routes.has_senders or routes.addressed(topic, record.payload)[0].topic == topic
 
     def _take_message(self, record: Record) -> None:
         """Take the readings of a message, and ask the device that has sent it."""

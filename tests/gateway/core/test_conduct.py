@@ -1,5 +1,6 @@
 """Devices that are asked: what for, when, how often, and what is known of whether they do it."""
 
+from contextlib import closing
 from dataclasses import asdict
 
 import orjson
@@ -12,8 +13,11 @@ from hypothesis import strategies as st
 from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.device_states import DAY, Device, device_of_state
 from streamfs.gateway.core.records import clock_record
+from streamfs.gateway.messages.message import Message
 from streamfs.gateway.messages.senders import MARK
+from streamfs.gateway.service import Gateway
 from streamfs.gateway.settings.profiles import load_profile
+from streamfs.gateway.transport.transport import Transport
 
 PERIOD = 60.0
 MODELS = Models(
@@ -23,10 +27,10 @@ Z, ASK = "zigbee2mqtt", "zigbee2mqtt/bridge/request/device/reporting/configure"
 ANSWER = "zigbee2mqtt/bridge/response/device/reporting/configure"
 
 
-def begun(profile, /, parameters=None, **options):
-    """Return a core whose nodes are devices of a profile."""
+def begun(profile, /, parameters=None, routes=(), **options):
+    """Return a core whose nodes are devices of a profile, and those of further sources."""
     found = load_profile(profile, parameters=parameters)
-    routes = tuple(
+    own = tuple(
         Route.of(
             reading["topic"],
             reading.get("format", "auto"),
@@ -39,7 +43,9 @@ def begun(profile, /, parameters=None, **options):
         )
         for reading in found.readings
     )
-    bindings = Bindings(MODELS.first.channels, {}, discovers=True, routes=routes, devices={profile: found})
+    bindings = Bindings(
+        MODELS.first.channels, {}, discovers=True, routes=(*own, *routes), devices={profile: found}
+    )
     return new_core(MODELS, bindings, grace=0.0, lateness=0.0, **options)[0]
 
 
@@ -86,12 +92,19 @@ def test_a_sleeper_is_asked_as_it_reports_and_rests_when_it_is_decided():
     }
 
 
-def test_an_answer_counts_where_a_source_reads_its_topic_too_and_payloads_name_nodes():
-    core = begun(Z)
-    (asked,) = said(core.take([report(0.0, 0.0)]))
-    answered = answer(asked["transaction"], 1.0)
-    core.take([answered._replace(topic=f"{answered.topic}{MARK}n1")])
+@pytest.mark.parametrize(("node", "field"), [("{data.id}", "data.x"), ("{*}", "*.x")])
+def test_an_answer_counts_as_a_whole_where_a_source_reads_what_nodes_have_in_its_payload(node, field):
+    core = begun(Z, routes=(Route.of(ANSWER, "json", node=node, fields={field: "temperature"}),))
+    with closing(Transport("mqtt://127.0.0.1:1")) as transport:
+        gateway = Gateway(MODELS.first, core.roster.bindings, transport)
+        (asked,) = said(core.take([report(0.0, 0.0)]))
+        document = {"data": {"id": "n1", "x": 1.0}, "status": "ok", "transaction": asked["transaction"]}
+        sent = [Message(ANSWER, orjson.dumps(document), False, 1.0, "")]
+        answered = gateway._addressed(sent)
+    assert [MARK in message.topic for message in answered] == [False, True]
+    core.take([raw(message.topic, message.payload, 1.0) for message in answered])
     assert only(core).state == "acknowledged"
+    assert core.counters["messages"] == 2, "the report, and what the payload's node has sent"
 
 
 def test_a_device_that_always_hears_is_asked_again_until_it_answers():

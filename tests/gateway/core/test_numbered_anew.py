@@ -4,9 +4,10 @@ import orjson
 import pytest
 from helpers.procedures import channels_procedure
 from helpers.records import Models, content, message, new_core, outcome, raw, restored, take_divided
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamfs.gateway.core._said import MOST, WIDTH
 from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.left_out import CAUSES
 from streamfs.gateway.core.records import model_record
@@ -55,6 +56,7 @@ def test_a_device_that_numbers_anew_is_read_again_from_its_third_life_on(n_messa
     st.lists(st.lists(st.sampled_from([0.0, 0.5, 21.5]), min_size=1, max_size=64), max_size=6),
     st.data(),
 )
+@settings(max_examples=30)
 def test_what_comes_again_in_a_life_is_left_out_in_any_order(values, data):
     core = begun()
     for life, of_life in enumerate(values):
@@ -120,6 +122,17 @@ def test_each_of_many_devices_is_remembered_however_records_are_divided():
         assert outcome(core, same) == outcome(whole, effects)
         assert content(core)[1]["joiner.said"] == content(whole)[1]["joiner.said"]
     assert whole.counters["duplicate"] == 3 * len(nodes)
+
+
+def test_of_too_many_devices_the_first_ones_are_forgotten():
+    nodes = [f"n{i}" for i in range(MOST + 100)]
+    core = begun(Bindings.single(["x"], nodes))
+    for life in range(3):
+        core.take([message(node, None, float(life), 0, arrival=1e9 + life) for node in nodes])
+        core.take([message(nodes[50], None, float(life), 0, arrival=1e9 + life)])
+    assert core.counters["restarted"] > 0
+    assert core.counters["restarted"] + core.counters["duplicate"] == 2 * len(nodes) + 3
+    assert len(core.joiner.to_state()[1]["said"]) == MOST * WIDTH
 
 
 def test_what_was_said_is_still_known_after_a_model_with_more_channels():
