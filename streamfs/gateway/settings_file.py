@@ -1,6 +1,7 @@
 """The settings of a running gateway, read again from their file."""
 
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 from streamfs.errors import SettingsError
@@ -43,7 +44,9 @@ class SettingsFile:
     def read_again(self) -> Renewed:
         """Read settings and model; raise a SettingsError that names what cannot change while the gateway runs."""
         if self._as_read is None:
+            _check_plain(self._now.model)
             return Renewed(self.load())
+        _check_plain(self._now.file)
         found = read_settings(self._now.file)
         changed = self._changes(found)
         fixed = [name for name in changed if name not in IN_PLACE]
@@ -51,6 +54,7 @@ class SettingsFile:
             where = found.where(fixed[0])
             raise SettingsError(f"{where}: {', '.join(fixed)} cannot change while the gateway runs: restart it")
         settings = replace(self._now, lines=found.lines, **changed)
+        _check_plain(settings.model)
         procedure = _load_bound(settings)
 
         def accept() -> None:
@@ -71,6 +75,12 @@ class SettingsFile:
 def load_model(settings: Settings) -> Procedure:
     """Load the model."""
     return Procedure.load(settings.model, trust=settings.trust, public_key=settings.require_signature)
+
+
+def _check_plain(path: Path) -> None:
+    """Raise a SettingsError if a path has a pipe or a device: the gateway would do nothing but wait for it."""
+    if path.exists() and not path.is_file():
+        raise SettingsError(f"{path} is a pipe, a device or a folder, expected a file while the gateway runs")
 
 
 def _load_bound(settings: Settings) -> Procedure:
