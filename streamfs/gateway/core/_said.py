@@ -53,6 +53,7 @@ def remember(grid, slot, said, own, sequence, value, is_new):
             said[(slot.row - 1) * WIDTH + place].value = np.nan
             said[(slot.row - 1) * WIDTH + place].age = -1
         said[slot.row * WIDTH - 1].value = own
+        said[slot.row * WIDTH - 1].age = 0
     entry = said[(slot.row - 1) * WIDTH + (sequence & (LAST - 1))]
     entry.value = value
     entry.age = said[slot.row * WIDTH - 1].age

@@ -7,7 +7,7 @@ from helpers.records import Models, content, message, new_core, outcome, raw, re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamfs.gateway.core._said import MOST, WIDTH
+from streamfs.gateway.core._said import LAST, MOST, WIDTH
 from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.left_out import CAUSES
 from streamfs.gateway.core.records import model_record
@@ -67,6 +67,45 @@ def test_what_comes_again_in_a_life_is_left_out_in_any_order(values, data):
             core = restored(core, MODELS) if data.draw(st.booleans()) else core
             read += [each for each in again if is_read(core, each._replace(arrival=record.arrival + 0.5))]
         assert len({each.payload for each in read}) == len(read)
+
+
+class NaiveNumbers:
+    """The numbers of a device without a clock, in sets: those that have come, and those of the newest age."""
+
+    def __init__(self):
+        self.mark, self.seen, self.came, self.values, self.is_watched = None, set(), set(), {}, False
+
+    def is_news(self, number, value):
+        is_new = self._is_news(number, value)
+        self.is_watched = self.is_watched or not is_new
+        if self.is_watched:
+            self.values[number] = value
+            self.came.add(number)
+        return is_new
+
+    def _is_news(self, number, value):
+        if self.mark is None or number > self.mark:
+            self._begin(number, self.seen)
+        elif self.mark - number >= LAST:
+            self._begin(number, set())
+        elif number not in self.seen:
+            self.seen.add(number)
+        elif self.values.get(number, value) == value:
+            return False
+        else:
+            self._begin(number, {other for other in self.came if other < number})
+        return True
+
+    def _begin(self, mark, seen):
+        self.mark, self.seen, self.came = mark, {each for each in {*seen, mark} if mark - each < LAST}, set()
+
+
+@given(st.lists(st.tuples(st.integers(0, 90) | st.integers(0, 5), st.sampled_from([0.0, 1.0])), max_size=200))
+def test_numbers_are_news_as_sets_of_them_say(said_values):
+    core, naive = begun(), NaiveNumbers()
+    for at, (number, value) in enumerate(said_values):
+        record = message("n0", None, value, number, arrival=1e9 + at)
+        assert is_read(core, record) == naive.is_news(number, value)
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=64, unique=True), st.integers(1, 5))
