@@ -303,7 +303,7 @@ def _is_accepted(g, slot, said, counts, part, tick, time, is_stamped, value, dif
         former, anew = slot.mark, differs and not is_stamped
         is_new, restarts = is_news(slot, part.sequence, tick, time, is_stamped, anew)
         if (restarts or slot.mark != former) and has_row(slot, said, part.slot):
-            begin_age(slot, said, anew)
+            begin_age(slot, said, former, anew)
         if part.sequence != NONE and (slot.row != 0 or not (is_new or is_stamped)):
             remember(g, slot, said, part.slot, part.sequence, value, is_new)
         counts[RESTARTED] += restarts

@@ -60,12 +60,16 @@ def remember(grid, slot, said, own, sequence, value, is_new):
 
 
 @inlined
-def begin_age(slot, said, differs):
-    """Begin another age of a slot that has a row; in a new count, what has come just before its first news has."""
+def begin_age(slot, said, former, differs):
+    """Begin another age of a slot that has a row; in a new count, what has come just before its first news has.
+
+    The age that ends has numbers up to its highest, the `former` mark, and only its last ones.
+    """
     now = said[slot.row * WIDTH - 1]
     if differs:
-        for behind in range(1, LAST):
-            entry = said[(slot.row - 1) * WIDTH + ((slot.mark - behind) & (LAST - 1))]
-            if behind <= slot.mark and entry.age == now.age:
-                slot.seen = slot.seen | (np.uint64(1) << np.uint64(behind))
+        number = slot.mark - 1
+        while number >= 0 and number > former - LAST:
+            if said[(slot.row - 1) * WIDTH + (number & (LAST - 1))].age == now.age:
+                slot.seen = slot.seen | (np.uint64(1) << np.uint64(slot.mark - number))
+            number -= 1
     now.age += 1

@@ -4,7 +4,7 @@ import orjson
 import pytest
 from helpers.procedures import channels_procedure
 from helpers.records import Models, content, message, new_core, outcome, raw, restored, take_divided
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from streamfs.gateway.core._said import LAST, MOST, WIDTH
@@ -101,6 +101,7 @@ class NaiveNumbers:
 
 
 @given(st.lists(st.tuples(st.integers(0, 90) | st.integers(0, 5), st.sampled_from([0.0, 1.0])), max_size=200))
+@example([(0, 0.0), (0, 0.0), (60, 0.0), (64, 0.0), (60, 1.0), (0, 0.0)])  # 0 and 64 have one place
 def test_numbers_are_news_as_sets_of_them_say(said_values):
     core, naive = begun(), NaiveNumbers()
     for at, (number, value) in enumerate(said_values):
