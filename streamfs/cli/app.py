@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from streamfs.base.optional import missing_extra
-from streamfs.cli.parameters import example_text
-from streamfs.cli.recordings import flag, flags
+from streamfs.cli.parameters import example_text, flag
+from streamfs.cli.recordings import flags
 from streamfs.errors import LayoutError, StreamfsError
 
 NO_CACHE = "there is no folder for compiled code: set NUMBA_CACHE_DIR to a writable one"

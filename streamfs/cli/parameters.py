@@ -352,3 +352,14 @@ def gateway_option(section: type[OptionSection], key: str) -> Callable[[Callable
     return click.option(
         f"--{key}", default=default, show_default=default is not None, type=types[kind], help=f"{option.sentence}."
     )
+
+
+def flag(name: str) -> str:
+    """Return the option of the command line for an argument or a field of this name.
+
+    Examples
+    --------
+    >>> flag("time_format")
+    '--time-format'
+    """
+    return f"--{name.replace('_', '-')}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streamfs.cli.parameters import NOT_NEGATIVE, POSITIVE, Parsed, typed
+from streamfs.cli.parameters import NOT_NEGATIVE, POSITIVE, Parsed, flag, typed
 
 if TYPE_CHECKING:
     from streamfs.data.stream_files import ReadStreams
@@ -203,11 +203,6 @@ def flags(layout: Mapping[str, Any]) -> list[str]:
         **{name: (layout[name],) for name in ("stream", "time") if isinstance(layout.get(name), str)},
     }
     return [word for name in given for word in (flag(name), _word(fields[name]))]
-
-
-def flag(name: str) -> str:
-    """Return the option of the command line for a field of a layout."""
-    return f"--{name.replace('_', '-')}"
 
 
 def _word(value: Any) -> str:

@@ -392,8 +392,8 @@ class Gateway:
                 addressed.append(message)
                 continue
             parts = bindings.addressed(message.topic, message.payload)
-            is_answer = self._core.conduct.asks and self._core.conduct.listens(message.topic)
-            if is_answer and parts[0].topic != message.topic:
+            conduct, is_parted = self._core.conduct, parts[0].topic != message.topic
+            if is_parted and conduct.asks and conduct.listens(message.topic):
                 addressed.append(message)
             addressed += [message._replace(topic=topic, payload=payload) for topic, payload in parts]
         return addressed

@@ -44,8 +44,7 @@ class SettingsFile:
     def read_again(self) -> Renewed:
         """Read settings and model; raise a SettingsError that names what cannot change while the gateway runs."""
         if self._as_read is None:
-            _check_plain(self._now.model)
-            return Renewed(self.load())
+            return Renewed(_load_again(self._now))
         _check_plain(self._now.file)
         found = read_settings(self._now.file)
         changed = self._changes(found)
@@ -54,8 +53,7 @@ class SettingsFile:
             where = found.where(fixed[0])
             raise SettingsError(f"{where}: {', '.join(fixed)} cannot change while the gateway runs: restart it")
         settings = replace(self._now, lines=found.lines, **changed)
-        _check_plain(settings.model)
-        procedure = _load_bound(settings)
+        procedure = _load_again(settings)
 
         def accept() -> None:
             self._now, self._as_read = settings, found
@@ -81,6 +79,11 @@ def _check_plain(path: Path) -> None:
     """Raise a SettingsError if a path has a pipe or a device: the gateway would do nothing but wait for it."""
     if path.exists() and not path.is_file():
         raise SettingsError(f"{path} is a pipe, a device or a folder, expected a file while the gateway runs")
+
+
+def _load_again(settings: Settings) -> Procedure:
+    _check_plain(settings.model)
+    return _load_bound(settings)
 
 
 def _load_bound(settings: Settings) -> Procedure:

@@ -110,11 +110,7 @@ def test_the_broker_forgets_the_session_while_the_disk_is_full(tmp_path, broker)
     """What crossed the wire is logged, once: all that is missing is what the broker has lost, and this is said."""
     first, second, third = split(traffic(), 3)
     with watched(tmp_path, broker) as (network, gateway, publisher, _):
-        publisher.send(first)
-        await_readings(gateway, first)
-        fill_disk(gateway)
-        publisher.send(second)
-        gateway.await_that(lambda: "nothing can be stored" in gateway.health(), "the disk is not full")
+        send_until_full(gateway, publisher, first, second)
         publisher.await_taken()
         NEW.save(gateway.model)
         gateway.signal(signal.SIGHUP)
@@ -138,11 +134,7 @@ def test_the_broker_forgets_the_session_while_the_disk_is_full(tmp_path, broker)
 def test_the_gateway_is_stopped_while_the_disk_is_full(tmp_path, broker, undisturbed):
     first, second = split(traffic(), 2)
     with watched(tmp_path, broker) as (_, gateway, publisher, witness):
-        publisher.send(first)
-        await_readings(gateway, first)
-        fill_disk(gateway)
-        publisher.send(second)
-        gateway.await_that(lambda: "nothing can be stored" in gateway.health(), "the disk is not full")
+        send_until_full(gateway, publisher, first, second)
         gateway.stop()
         assert gateway.counters["commit_failures"] > 0
         assert set(first) <= set(read_readings(gateway)) < set(first + second)
@@ -158,6 +150,15 @@ def fill_disk(gateway):
     """Let log and journal grow very little further."""
     (segment,) = log_folder(gateway.state).glob("*.log")
     limit_files(gateway, segment.stat().st_size + 1000)
+
+
+def send_until_full(gateway, publisher, first, second):
+    """Send messages that are stored, and others that cannot be, since the disk is full."""
+    publisher.send(first)
+    await_readings(gateway, first)
+    fill_disk(gateway)
+    publisher.send(second)
+    gateway.await_that(lambda: "nothing can be stored" in gateway.health(), "the disk is not full")
 
 
 def limit_files(gateway, n_bytes):

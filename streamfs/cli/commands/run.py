@@ -20,6 +20,7 @@ from streamfs.cli.parameters import (
     TRUST,
     Parsed,
     example_text,
+    flag,
     gateway_option,
     profile_option,
 )
@@ -187,7 +188,7 @@ def _check_usage(context: click.Context, config: Path | None, adhoc: dict[str, A
 
 
 def _flag(name: str) -> str:
-    return "--node" if name == "nodes" else f"--{name.replace('_', '-')}"
+    return "--node" if name == "nodes" else flag(name)
 
 
 def _settings(adhoc: dict[str, Any]) -> "Settings":

@@ -133,7 +133,7 @@ def put_on_grid(rows: Rows, *, keep_times: bool) -> Grid:
         default=0.0,
     )
     if layout.resample is None and layout.period is None and steps is not None and most > REGULAR:
-        if layout.labels != RUNS:  # else one may be long, or have a gap
+        if layout.labels != RUNS:  # which may be long, and have gaps
             _require_similar_spans(rows, grid)
         raise LayoutError(
             f"times of {source_of(rows)} are irregular: steps of {steps.low:.3g} to {steps.high:.3g} s, "
