@@ -266,7 +266,12 @@ def _with_subcommands(words: str, command: click.Command | None) -> Iterator[tup
 
 def _settings() -> str:
     """Return all settings of `gateway.toml`."""
-    lines = ["# Settings", "", "The keys of `gateway.toml`; [the gateway](../gateway.md) shows them in use.", ""]
+    lines = [
+        "# Settings",
+        "",
+        "The keys of `gateway.toml`; the [gateway](../gateway.md) and [sources](../sources.md) show them in use.",
+        "",
+    ]
     for section, owner in SECTIONS.items():
         lines += [
             f"## {section or 'Outside of sections'}",
@@ -337,7 +342,7 @@ def _topics() -> str:
     lines = [
         "# Topics",
         "",
-        "Below `prefix`, by default `streamfs`. [Sources](../gateway.md#sources) say how nodes publish.",
+        "Below `prefix`, by default `streamfs`. [Sources](../sources.md) say how nodes publish.",
         "",
     ]
     lines += ["| topic | retained | what it has |", "|---|---|---|"]

@@ -107,7 +107,8 @@ class InputSource(OptionSection):
     time_zone: Annotated[
         str | None,
         Option(
-            'For `"iso"`: the zone of times without an offset, such as `"Europe/Berlin"`; UTC by default',
+            'For `"iso"` and `"any"`: the zone of times without an offset, such as `"Europe/Berlin"`; UTC by '
+            "default",
             check=zone,
         ),
     ] = None

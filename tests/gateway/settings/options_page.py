@@ -1,4 +1,4 @@
-"""The options of the gateway as docs/gateway.md has them, written from their declarations."""
+"""The options of the gateway as docs/gateway.md and docs/sources.md have them, written from their declarations."""
 
 import inspect
 from dataclasses import MISSING
@@ -48,4 +48,4 @@ def _toml(value):
 
 
 if __name__ == "__main__":
-    print(block(), source_table(), sep="\n\n")  # noqa: T201 - for docs/gateway.md
+    print(block(), source_table(), sep="\n\n")  # noqa: T201 - for the pages

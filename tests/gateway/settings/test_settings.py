@@ -276,8 +276,12 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
 SECTIONS = {"broker": Broker, "time": Time, "limits": Limits, "commit": Commits, "http": Http, "log": Logging}
 
 
+def page(name):
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
 def blocks():
-    text = (ROOT / "docs" / "gateway.md").read_text(encoding="utf-8")
+    text = page("gateway.md") + page("sources.md")
     return re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
 
 
@@ -287,9 +291,8 @@ def test_an_example_of_the_documentation_is_read(read, block):
 
 
 def test_the_documentation_has_the_options_as_they_are_declared():
-    page = (ROOT / "docs" / "gateway.md").read_text(encoding="utf-8")
-    assert f"\n```toml\n{options_page.block()}\n```\n" in page
-    assert f"\n\n{options_page.source_table()}\n" in page
+    assert f"\n```toml\n{options_page.block()}\n```\n" in page("gateway.md")
+    assert f"\n\n{options_page.source_table()}\n" in page("sources.md")
 
 
 def test_a_default_is_written_once_in_the_gateway():
