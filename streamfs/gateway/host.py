@@ -70,9 +70,6 @@ def hosted(
         state = None if settings.state is None else exits.enter_context(_open_state(settings.state, settings))
         kept = None if state is None else partial(kept_model, state, trust=settings.trust)
         model_file = ModelFile(settings_file.load, settings_file.read_again, kept)
-        if state is not None and settings.mirror is not None:
-            mirror = Mirror(state.folder, settings.mirror, state.log, settings.commit.segment_bytes)
-            state.mirror = exits.enter_context(closing(mirror))
         procedure = model_file.first(state, trust=settings.trust)
         bindings = settings.bindings(procedure.channels)
         lease = _lease(settings, bindings)
@@ -100,6 +97,9 @@ def hosted(
         warm_up(gateway.core.procedure)
         if settings.http is not None:
             exits.enter_context(_served(settings, settings.http, gateway, view))
+        if state is not None and settings.mirror is not None:
+            mirror = Mirror(state, settings.mirror, settings.commit.segment_bytes)
+            state.mirror = exits.enter_context(closing(mirror))
         exits.enter_context(_frozen_garbage())
         yield gateway
 

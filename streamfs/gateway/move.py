@@ -70,6 +70,8 @@ def move_zone(name: str, source: Path, target: Path, *, trust: bool = False) -> 
         zone, members = zone_of(parcel)
         now = max(giver.core.joiner.latest, taker.core.joiner.latest)
         came = _came(taker.core, came_record(zone, parcel, now), members)
+        for state in (giving, taking):
+            state.begin()
         if not is_resumed:
             _write(path, parcel)
         _note(source, zone, has_left=True)

@@ -45,15 +45,16 @@ def recover(
 ) -> Recovered:
     """Restore the newest valid snapshot, and replay the records after it.
 
-    The procedure, that of a gateway without records, is stored. Raise a ModelError if a recorded model cannot be
-    loaded, a LogError if the log is damaged or begins after what is known, and a StateError if streams still use a
-    model for whose channels the bindings have no nodes.
+    The procedure is that of a gateway without records; the state is not changed. Raise a ModelError if a recorded
+    model cannot be loaded, a LogError if the log is damaged or begins after what is known, and a StateError if
+    streams still use a model for whose channels the bindings have no nodes.
     """
-    state.models.keep_model(procedure.packed)
 
     def load(digest: str) -> Procedure:
-        is_here = digest == procedure.digest and procedure.classifier.dump() is None  # it learns nothing
-        return procedure if is_here else kept_model(state, digest, trust=trust)
+        if digest != procedure.digest:
+            return kept_model(state, digest, trust=trust)
+        learns = procedure.classifier.dump() is not None
+        return Procedure.from_packed(procedure.packed, trust=trust) if learns else procedure
 
     core, position = _restore(state, bindings, options, load)
     records = state.log.read(position)

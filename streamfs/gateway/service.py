@@ -190,6 +190,7 @@ class Gateway:
         self._take([start_record(procedure.digest, self._clock.now(), self._core.configuration)], 0)
         if self._continues:
             self._publish_control()
+        self._first_model = procedure
         self._n_first = self._cycle.n_publications
         self._statistics = self._new_statistics()
         self._statistics_due = self.turned + _STATISTICS
@@ -293,6 +294,7 @@ class Gateway:
                 if patience is not None:
                     self._transport.connect(patience)
                     self._transport.check_subscribed(patience)
+                self._begin_state()
                 self._follow(stop, idle_timeout, until_decided=until_decided, on_turn=on_turn)
                 if on_turn is not None:
                     on_turn()  # the stop may have come after the last call
@@ -305,6 +307,12 @@ class Gateway:
                 if self._view is not None:
                     self._view.finish(self._core, self)
         return Summary(self._all_counters(), self._core.decided, self._core.spent)
+
+    def _begin_state(self) -> None:
+        """Change the state for the first time: nothing has refused this start."""
+        if self._state is not None:
+            self._state.begin()
+            self._keep_model(self._first_model)
 
     def _follow(
         self,

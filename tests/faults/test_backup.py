@@ -48,7 +48,8 @@ def test_a_gateway_goes_on_from_a_copy_that_was_made_while_it_ran(tmp_path, brok
 
 
 def test_a_copy_that_is_not_whole_is_made_again(tmp_path, monkeypatch):
-    State(tmp_path / "state").close()
+    with State(tmp_path / "state") as state:
+        state.begin()
     problems = iter([[Verified("log", "gone")], []])
     monkeypatch.setattr(backup, "verify_state", lambda _folder: next(problems))
     assert back_up(tmp_path / "state", tmp_path / "copy") == 0
@@ -56,7 +57,8 @@ def test_a_copy_that_is_not_whole_is_made_again(tmp_path, monkeypatch):
 
 
 def test_a_state_that_is_damaged_is_not_copied(tmp_path, monkeypatch):
-    State(tmp_path / "state").close()
+    with State(tmp_path / "state") as state:
+        state.begin()
     monkeypatch.setattr(backup, "verify_state", lambda _folder: [Verified("log", "the log is damaged")])
     with pytest.raises(StateError, match="could not be copied whole: the log is damaged"):
         back_up(tmp_path / "state", tmp_path / "copy")
@@ -64,7 +66,8 @@ def test_a_state_that_is_damaged_is_not_copied(tmp_path, monkeypatch):
 
 
 def test_nothing_is_written_over(tmp_path):
-    State(tmp_path / "state").close()
+    with State(tmp_path / "state") as state:
+        state.begin()
     (tmp_path / "copy").mkdir()
     with pytest.raises(StateError, match="copy exists, expected a new folder"):
         back_up(tmp_path / "state", tmp_path / "copy")

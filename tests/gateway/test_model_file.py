@@ -203,6 +203,7 @@ def test_a_model_that_is_not_signed_is_refused_and_the_last_one_goes_on(tmp_path
         pass
     sign(model, private)
     with hosted(read_settings(path)) as gateway:
+        gateway._begin_state()
         SECOND.save(model)
         gateway.request_reload()
         gateway._turn()
@@ -262,6 +263,7 @@ def test_an_earlier_model_is_followed_again_if_it_is_kept_and_fits(tmp_path):
             gateway._turn()
             return gateway.core.procedure.digest
 
+        gateway._begin_state()
         SECOND.save(tmp_path / "model.streamfs")
         assert following() == SECOND.digest
         assert following(FIRST.digest) == FIRST.digest

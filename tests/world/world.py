@@ -153,7 +153,7 @@ class World:
         folder, size = self._folder / "state", commits["segment_bytes"]
         self._state = State(folder, segment_bytes=size, spool=self._folder / "spool")
         if self._scenario.is_mirrored:
-            self._mirror = Mirror(folder, self._folder / "mirror", self._state.log, size)
+            self._mirror = Mirror(self._state, self._folder / "mirror", size)
             self._state.mirror = self._mirror
         model_file = ModelFile(lambda: self._model)
         self._transport = SimulatedTransport(

@@ -52,7 +52,8 @@ def back_up(state: str | PathLike[str], target: str | PathLike[str], progress: P
     >>> from tempfile import TemporaryDirectory
     >>> from streamfs.gateway.storage.state import State
     >>> with TemporaryDirectory() as folder:
-    ...     State(Path(folder) / "state").close()
+    ...     with State(Path(folder) / "state") as new:
+    ...         new.begin()
     ...     back_up(Path(folder) / "state", Path(folder) / "copy")
     ...     sorted(path.name for path in (Path(folder) / "copy").iterdir())
     0

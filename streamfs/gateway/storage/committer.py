@@ -47,8 +47,9 @@ class Committer:
 
     One commit at a time. A step that fails because the disk is full or failing is retried, ever more slowly, until
     it succeeds or the committer is stopped; earlier steps are not repeated. After a snapshot the log releases what
-    is no longer needed. A mirror gets the same before anything counts as durable. `on_done` is called from the
-    committer's thread whenever `done` has a result; `is_storing` is False while the last attempt has failed.
+    is no longer needed. The mirror that `mirror` returns gets the same before anything counts as durable. When
+    `done` has a result, `on_done` is called from the committer's thread; `is_storing` is False while the last
+    attempt has failed.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Committer:
         on_done: Callable[[], None],
         *,
         retry: tuple[float, float] = (0.1, 5.0),
-        mirror: Mirror | None = None,
+        mirror: Callable[[], Mirror | None] = lambda: None,
     ) -> None:
         if not 0 < retry[0] <= retry[1]:
             raise ValueError(f"retry is {retry}, expected two rising numbers of seconds, more than 0")
@@ -119,7 +120,7 @@ class Committer:
         """Make a commit durable; return its publications' numbers."""
         position = self._attempt(lambda: self._log.append(commit.records))
         self._attempt(self._sync)
-        mirror = self._mirror
+        mirror = self._mirror()
         if mirror is not None:
             self._attempt(lambda: mirror.append(commit.records))
             self._attempt(mirror.sync)
@@ -156,8 +157,8 @@ class Committer:
         """Release what no snapshot needs from the log; on failure the next snapshot tries again."""
         try:
             self._log.release(self._journal.oldest_snapshot_position)
-            if self._mirror is not None:
-                self._mirror.renew(self._journal)
+            if (mirror := self._mirror()) is not None:
+                mirror.renew(self._journal)
         except StorageError as error:
             self._count("release_failures", error)
 

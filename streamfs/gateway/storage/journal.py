@@ -53,6 +53,7 @@ class Entry:
 class Journal(JournalReader):
     """The journal of one gateway, a SQLite file: written by one thread; others that read it wait for a commit.
 
+    Until it is begun nothing of it is changed: a migration from an older version is not committed before.
     At least `decisions_kept` decisions and as many lines of the energy log are kept. The log is needed from
     `oldest_snapshot_position` on, that of the older snapshot; 0 before there are two.
     """
@@ -78,6 +79,15 @@ class Journal(JournalReader):
         self._writer = JournalWriter(connection, numbers, {table: totals[table] for table in COLUMNS})
         self.repeated_decisions = 0
         self.position = totals["position"]
+        self._has_begun = False
+
+    def begin(self) -> None:
+        """Commit a migration, and have a write-ahead log; done by the first commit, if not before."""
+        if self._has_begun:
+            return
+        with self._in_use:
+            _begin(self._connection, self.path)
+        self._has_begun = True
 
     def commit(self, entry: Entry) -> list[int]:
         """Commit an entry durably; return its publications' numbers in the outbox.
@@ -88,6 +98,7 @@ class Journal(JournalReader):
             raise ValueError(f"position is {entry.position}, expected at least {self.position}")
         with storing(self.path):
             check_in_place(self.path, self._opened)
+        self.begin()
         snapshots = self._snapshots
         with self._in_use, using(self.path), self._writer.transaction(entry.position):
             n_repeated = self._add_decisions(entry.decisions)
@@ -169,16 +180,21 @@ class Journal(JournalReader):
 
 
 def _open(connection: sqlite3.Connection, path: Path) -> None:
-    """Check a journal before anything is changed, and migrate it."""
+    """Check a journal, and migrate it in a transaction that is not committed."""
     version = version_of(connection, path)
     check_whole(connection, path)
+    migrate(connection, path, version)
+
+
+def _begin(connection: sqlite3.Connection, path: Path) -> None:
     with using(path):
+        if connection.in_transaction:
+            connection.execute("COMMIT")
         mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
     if mode != "wal":
         raise StateError(f"{path} cannot have a write-ahead log, expected a file system that shares memory")
-    migrate(connection, path, version)
 
 
 def _real(value: float) -> float | None:

@@ -234,10 +234,13 @@ def undoing(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def migrate(connection: sqlite3.Connection, path: Path, version: int = 0) -> None:
-    """Migrate a journal from a version, by default that of an empty one, to the current, in one transaction."""
+    """Migrate a journal from a version, by default that of an empty one, to the current.
+
+    The transaction in which that happens is left open.
+    """
     connection.create_function("checksum", -1, checksum, deterministic=True)
     steps = MIGRATIONS[version:]
     if steps:
         marks = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {len(MIGRATIONS)};"
         with using(path), undoing(connection):
-            connection.executescript(f"BEGIN IMMEDIATE; {' '.join(steps)} {marks} COMMIT;")
+            connection.executescript(f"BEGIN IMMEDIATE; {' '.join(steps)} {marks}")

@@ -36,9 +36,9 @@ _LOCK = "lock"
 class Log:
     """An append-only log of records: segments in a folder, which one process at a time may open.
 
-    A record's position is its number from 0. When the log is opened, a torn frame at the end of the last segment
-    is cut off. A new segment is begun at `segment_bytes`, or once the arrivals in one would span more than
-    `segment_seconds`; released ones are moved to the spool, or without one removed.
+    A record's position is its number from 0. Until the log is begun nothing of it is changed: then a torn frame at
+    the end of the last segment is cut off. A new segment is begun at `segment_bytes`, or once the arrivals in one
+    would span more than `segment_seconds`; released ones are moved to the spool, or without one removed.
     """
 
     def __init__(
@@ -69,9 +69,7 @@ class Log:
             if self._spool is not None:
                 make_folder(self._spool)
             self._lock = _lock(self._folder)
-            self._find_end()
-            self._durable = DurablePosition(self._folder)
-            self._durable.write(self.end)
+            self._whole_bytes = self._find_end()
             exits.pop_all()
 
     @property
@@ -89,6 +87,20 @@ class Log:
         """Size of all segments."""
         return sum(tuple(self._sizes.values()))
 
+    def begin(self) -> None:
+        """Cut off what is torn, and make the rest durable; done by the first append or sync, if not before."""
+        self._check_open()
+        if self._durable is not None:
+            return
+        with storing(self._folder):
+            if self._sizes:
+                first = max(self._sizes)
+                self._segment = Segment(self._folder / segment_name(first), self._whole_bytes)
+                self._sizes[first] = self._segment.size
+                self._sync_folders()
+            self._durable = DurablePosition(self._folder)
+        self._durable.write(self.end)
+
     def append(self, records: Sequence[Record]) -> int:
         """Append records as one frame, which is durable after the next `sync`; return the new end.
 
@@ -96,7 +108,7 @@ class Log:
         """
         if not records:
             return self.end
-        self._check_open()
+        self.begin()
         frame = pack_frame(self.end, records)
         with storing(self._folder):
             self._check_in_place()
@@ -119,9 +131,9 @@ class Log:
         After a StorageError the operating system may have dropped what it could not write, so the next call writes
         everything that was not durable again, to another segment.
         """
+        self.begin()
         if not self._unsynced:
             return
-        self._check_open()
         with storing(self._folder):
             segment = self._segment or self._begin()
             try:
@@ -175,22 +187,21 @@ class Log:
         if self._segment is not None:
             self._segment.check_in_place()
 
-    def _find_end(self) -> None:
-        """Find the end of the last segment, cut off what is torn there, and sync the rest."""
+    def _find_end(self) -> int:
+        """Find the end of the last segment, and return the bytes that are whole there."""
         paths = segments(self._folder)
         self._sizes = {first_position(path): path.stat().st_size for path in paths}
         known = known_durable(self._folder)
         if not paths:
             check_end(self._folder, 0, known)
-            return
+            return 0
         first = first_position(paths[-1])
         self.end, size = find_end(paths[-1])
         check_end(paths[-1], self.end, known)
         self.torn_bytes = self._sizes[first] - size
+        self._sizes[first] = size
         self._synced = self.end
-        self._segment = Segment(paths[-1], size)
-        self._sizes[first] = self._segment.size
-        self._sync_folders()
+        return size
 
     def _sync_folders(self) -> None:
         """Make moves durable: what left the log is in the spool first, also what a process moved that has died."""

@@ -14,7 +14,7 @@ from streamfs.gateway.storage.journal import Journal
 from streamfs.gateway.storage.log import Log
 from streamfs.gateway.storage.models import ENDING
 from streamfs.gateway.storage.segment import segments, storing
-from streamfs.gateway.storage.state import journal_path, log_folder, models_folder
+from streamfs.gateway.storage.state import State, journal_path, log_folder, models_folder
 
 ALSO = ("zones.json",)
 """Files of a state that others write."""
@@ -28,8 +28,8 @@ class Mirror:
     It is itself a state, as a gateway would leave it that was killed, and a gateway can go on with it.
     """
 
-    def __init__(self, state: Path, folder: Path, log: Log, segment_bytes: int = Commits.segment_bytes) -> None:
-        self._state, self._folder = state, folder
+    def __init__(self, state: State, folder: Path, segment_bytes: int = Commits.segment_bytes) -> None:
+        self._state, self._folder = state.folder, folder
         if not journal_path(folder).exists():
             if folder.exists() and any(folder.iterdir()):
                 raise StateError(f"{folder} is no mirror and not empty, expected a new folder")
@@ -37,10 +37,11 @@ class Mirror:
                 folder.rmdir()
             with storing(folder):
                 make_folder(folder.parent)
-            back_up(state, folder)
+            state.begin()
+            back_up(self._state, folder)
         self._log = Log(log_folder(folder), segment_bytes=segment_bytes)
         try:
-            self._catch_up(log)
+            self._catch_up(state.log)
         except BaseException:
             self._log.close()
             raise

@@ -1,7 +1,7 @@
 """The state folder: a gateway's log, journal and models."""
 
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -41,8 +41,9 @@ def view_folder(state: str | PathLike[str]) -> Path:
 class State:
     """The log, journal and models of a gateway, in a folder that one gateway at a time may open.
 
-    What it makes can be read by its owner alone; of folders and files that are there, the modes stay. A `mirror`
-    may be set before anything is committed.
+    Until it is begun, nothing that is there is changed, so that a start that is refused leaves it as it was. What
+    it makes can be read by its owner alone; of folders and files that are there, the modes stay. A `mirror` may be
+    set before anything is committed.
     """
 
     mirror: "Mirror | None" = None
@@ -65,6 +66,7 @@ class State:
             )
             exits.callback(self.log.close)
             self._make_journal()
+            exits.callback(self._forget_empty_journal)
             self.journal = Journal(journal_path(folder), decisions_kept=decisions_kept)
             exits.callback(self.journal.close)
             self.models = Models(models_folder(folder))
@@ -81,6 +83,11 @@ class State:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def begin(self) -> None:
+        """Make log and journal ready to be written; done by the first commit, if not before."""
+        self.log.begin()
+        self.journal.begin()
+
     def forget_models(self, followed: Iterable[str]) -> None:
         """Remove the models that nothing here names, given the digests in use, after each snapshot."""
         start = min(self.log.start, self.journal.oldest_snapshot_position)
@@ -93,6 +100,13 @@ class State:
             with storing(path):
                 path.touch(OWNERS_FILE)
                 sync_folder(self.folder)
+
+    def _forget_empty_journal(self) -> None:
+        """Remove the file of a journal that was not begun."""
+        path = journal_path(self.folder)
+        with suppress(FileNotFoundError):
+            if not path.stat().st_size:
+                path.unlink()
 
     def close(self) -> None:
         """Close the log and the journal."""

@@ -102,7 +102,7 @@ class Disk:
 
     def __init__(self, state: State, wake: Callable[[], None]) -> None:
         self._state = state
-        self._committer = Committer(state.log, state.journal, wake, mirror=state.mirror)
+        self._committer = Committer(state.log, state.journal, wake, mirror=lambda: state.mirror)
         self.submit, self.done, self.stop = self._committer.submit, self._committer.done, self._committer.stop
         self._n_forget_failures = 0
 

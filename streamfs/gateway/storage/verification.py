@@ -39,7 +39,8 @@ def verify_state(state: str | PathLike[str]) -> Iterator[Verified]:
     >>> from tempfile import TemporaryDirectory
     >>> from streamfs.gateway.storage.state import State
     >>> with TemporaryDirectory() as folder:
-    ...     State(folder).close()
+    ...     with State(folder) as new:
+    ...         new.begin()
     ...     [(Path(file).name, problem) for file, problem in verify_state(folder)]
     [('journal.sqlite', '')]
     """

@@ -189,6 +189,7 @@ class Disk(RuleBasedStateMachine):
 
     def open(self):
         self.log = Log(self.path, segment_bytes=self.segment_bytes)
+        self.log.begin()
         assert self.n_synced <= self.log.end <= len(self.appended)
         del self.appended[self.log.end :]
         self.n_synced = self.log.end

@@ -309,7 +309,8 @@ def test_a_migration_that_fails_leaves_the_older_version(path, monkeypatch):
 
 
 def test_a_newer_version_is_refused(path):
-    Journal(path).close()
+    with Journal(path) as journal:
+        journal.begin()
     run_sql(path, "PRAGMA user_version = 99;")
     for kind in (Journal, JournalReader):
         with pytest.raises(StateError, match="has version 99 of the journal, expected 4: a newer streamfs"):
@@ -352,11 +353,13 @@ def test_a_file_that_cannot_be_made_is_named(tmp_path):
 
 
 def test_a_reader_sees_what_is_committed_while_the_journal_is_open(path):
-    with Journal(path) as journal, JournalReader(path) as reader:
-        journal.commit(entry(1))
-        assert reader.committed_position() == 1
-        assert reader.decisions() == journal.decisions()
-        assert reader.counts() == {"decisions": 1, "energy": 1, "outbox": 1, "snapshots": 0, "marks": 0}
+    with Journal(path) as journal:
+        journal.begin()
+        with JournalReader(path) as reader:
+            journal.commit(entry(1))
+            assert reader.committed_position() == 1
+            assert reader.decisions() == journal.decisions()
+            assert reader.counts() == {"decisions": 1, "energy": 1, "outbox": 1, "snapshots": 0, "marks": 0}
 
 
 def test_a_file_that_may_not_grow_loses_nothing_and_takes_the_entry_later(path):
@@ -552,7 +555,8 @@ def test_the_command_says_where_there_is_nothing(tmp_path, capfd):
         main(["journal", str(tmp_path)])
     assert "journal.sqlite does not exist, expected a gateway's journal" in capfd.readouterr().err
     assert not journal_path(tmp_path).exists()
-    State(tmp_path).close()
+    with State(tmp_path) as state:
+        state.begin()
     main(["journal", str(tmp_path), "log"])
     assert capfd.readouterr().err == "log: nothing\n"
 

@@ -83,6 +83,7 @@ def test_a_spool_whose_sync_failed_is_synced_before_the_folder_that_was_moved_fr
 
     filled(tmp_path / "log", segment_bytes=300)
     with closing(Log(tmp_path / "log", spool=tmp_path / "spool", segment_bytes=300)) as log:
+        log.begin()
         monkeypatch.setattr(log_module, "sync_folder", sync)
         with pytest.raises(StorageError, match="failing"):
             log.release(9)
