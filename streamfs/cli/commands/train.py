@@ -100,7 +100,8 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
 @click.option(
     "--catalogue",
     type=click.Choice(["essential", "full"]),
-    help="Kinds of features to make of the channels: essential (fifteen, the default) or full (all).",
+    help="Kinds of features to make of the channels: essential (level, spread, trend, relations of pairs; the "
+    "default) or full (all).",
 )
 @click.option(
     "--select",
@@ -140,7 +141,7 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
     type=Named(["c45", "extra-trees", "boosting", *parameters.LAZY], "streamfs.learners"),
     help="Extra trees (the default on chosen channels), C4.5 (the default on ranked features), gradient boosting, "
     "or nearest neighbours that request some channels only while a stream is unusual. By default a promise takes "
-    "the cheaper of the first two.",
+    "the best of the first three.",
 )
 @click.option(
     "--river",
@@ -203,8 +204,8 @@ def train(
     """Select features worth their cost, and train a classifier.
 
     STREAMS are CSV and Parquet files, folders of them, or patterns. They have the columns stream, time, label and
-    the readings, unless options say otherwise. Without --feature and --channel, the features of --catalogue are
-    tried on every column at every tick, on change, and as a flag.
+    the readings, unless options say otherwise. Without --feature and --channel, features are
+    made of every column at every tick, on change, and as a flag.
     """
     pricing, models = ({name: others.pop(name) for name in names} for names in (PRICING, MODELS))
     devices = others.pop("devices")
