@@ -15,12 +15,25 @@ def flash(what):
     return rf"\| bytes of flash, 10 trees of 31 leaves, {what} \|.*?\| (\S+) \| "
 
 
+def shown_of(recording):
+    """The messages and the accuracy that README has of a recording."""
+    return rf"\({recording}\) \| \W*([\d.]+)\W+accuracy ([\d.]+) "
+
+
+def default_on(recording):
+    """The same of the default of `train`, as measured: after a look ahead, since accuracy comes first there."""
+    return rf"(?s)\n{recording}, \d+ test.*?\| default \| chosen \|(?=[^|]*\|[^|]*\|[^|]*\| (\S+)) (\S+) "
+
+
 @pytest.mark.parametrize(
     ("page", "shown", "measured", "unit"),
     [
         ("README.md", r"kept on disk \| \*\*(\S+) µs\*\* \| .*: (\S+) µs", KEPT, 1.0),
         ("README.md", r"real motes \| \*\*(\S+)\*\* and", r"room A: messages, default.*?\| (\S+) : ", 1.0),
         ("README.md", r"\*\* and \*\*(\S+)\*\*, acc", r"room B: messages, default.*?\| (\S+) : ", 1.0),
+        ("README.md", shown_of("indoor_movement"), default_on("indoor_movement"), 1.0),
+        ("README.md", shown_of("occupancy_detection"), default_on("occupancy_detection"), 1.0),
+        ("README.md", shown_of("uncg_wsn"), default_on("uncg_wsn"), 1.0),
         ("README.md", r"nine UCR sets \| \*\*(\S+)\*\*", r"\| streamfs \| \d+ \| (\S+) ±", 1.0),
         ("README.md", r"of 0.05 \| \*\*(\d+)\*\*; (\d+) were", r"of the certified.*?\| (\d+) of (\d+),", 1.0),
         (
