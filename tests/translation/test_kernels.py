@@ -135,7 +135,7 @@ def test_a_joiner_is_the_same(seed):
         core, first = new_core(models, bindings)
         effects = [repr(core.take([record])) for record in messages_of(np.random.default_rng(seed))]
         joiner = core.joiner
-        arrays = [joiner._grid, joiner._counts, joiner.nodes, joiner.slots, joiner.streams, joiner.cells]
+        arrays = [joiner.grid, joiner.counts, joiner.nodes, joiner.slots, joiner.streams, joiner.cells]
         return repr(first), effects, [array.tolist().__repr__() for array in arrays]
 
     assert all_equal(in_each(work))

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from streamfs.gateway.core.joiner import Structured
+from streamfs.gateway.core.grid_arrays import Structured
 
 CAUSES = ("late", "duplicate", "future", "overflow")
 """Why readings are left out, by the names of their counters."""

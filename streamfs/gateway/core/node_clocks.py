@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from streamfs.gateway.core._node_time import N_KNOWN
-from streamfs.gateway.core.joiner import Structured
+from streamfs.gateway.core.grid_arrays import Structured
 
 MOST_OFF = 60.0
 """Seconds that a clock may be off without a remark."""

@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from streamfs.gateway.core.joiner import Structured
+from streamfs.gateway.core.grid_arrays import Structured
 
 
 class Numbering(NamedTuple):

@@ -11,6 +11,7 @@ from feature_extractors.report import silent_ticks
 from streamfs.gateway.core._waiting import FOREVER, NONE
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.control import Control
+from streamfs.gateway.core.grid_part import part_of, place_part
 from streamfs.gateway.core.joiner import Joiner
 from streamfs.gateway.core.model_streams import ModelStreams
 from streamfs.gateway.core.options import Options
@@ -182,7 +183,7 @@ class Roster:
         followed = [(model, names) for model, names in followed if names]
         streams = [name for _, names in followed for name in names]
         numbers = [model.number(name) for model, names in followed for name in names]
-        part = self._joiner.part_of(nodes, numbers)
+        part = part_of(self._joiner, nodes, numbers)
         places = [None if slot == NONE else self._joiner.place(slot) for slot in part["cells"]["slot"].tolist()]
         header = {
             "nodes": members.nodes,
@@ -220,7 +221,7 @@ class Roster:
             sources = header["sources"][index * len(columns) : (index + 1) * len(columns)]
             numbers.append(self._joiner.add_stream(self._slots_from(columns, sources)))
         names = header["channels"], columns
-        self._joiner.place_part(_part(arrays, "joiner"), names, nodes, numbers)
+        place_part(self._joiner, _part(arrays, "joiner"), names, nodes, numbers)
         of_streams = dict(zip(header["streams"], numbers, strict=True))
         for i, (digest, streams) in enumerate(header["models"]):
             models[digest].place_part(streams, [of_streams[name] for name in streams], _part(arrays, f"model{i}"))
