@@ -49,8 +49,8 @@ BUGS = (
     Bug(
         "a torn end stays",
         "storage/log.py",
-        "Segment(paths[-1], size)",
-        "Segment(paths[-1], max(size, self._sizes[first]))",
+        "segment_name(first), self._whole_bytes)",
+        "segment_name(first), self._whole_bytes + self.torn_bytes)",
     ),
     Bug(
         "a new segment is not in its folder",
@@ -195,8 +195,8 @@ BUGS = (
     Bug(
         "it matters for devices where records are cut",
         "core/core.py",
-        "        self._set_aside()\n        self._effects.rejected",
-        "        self._note_wanted()\n        self._effects.rejected",
+        "        self._wishes.set_aside()\n        self._effects.rejected",
+        "        self._wishes.note()\n        self._effects.rejected",
     ),
     Bug("a restart forgets whom it has asked", "core/conduct.py", "self._put(device_of_state(values))", "pass"),
     Bug(

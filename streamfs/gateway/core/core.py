@@ -47,6 +47,7 @@ from streamfs.gateway.core.replay_configuration import described, understood
 from streamfs.gateway.core.roster import Roster, ZoneMembers
 from streamfs.gateway.core.timing import Timing
 from streamfs.gateway.core.unheard import Unheard, unheard
+from streamfs.gateway.core.wishes import Wishes
 from streamfs.gateway.core.zone_parcel import Parts, adopt_zone, drop_zone, members_of, named_members, pack_zone
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.messages.senders import MARK
@@ -103,7 +104,7 @@ class Core:
             shared,
             self._energy.hearing,
         )
-        self._control = f"{options.prefix}/control/"
+        self._wishes = Wishes(self.conduct, self.roster, self._effects, f"{options.prefix}/control/")
         self._labels = f"{options.prefix}/label/"
         self._commands = f"{options.prefix}/command/{options.name}"
 
@@ -214,11 +215,7 @@ class Core:
 
     def control_states(self) -> list[Publication]:
         """Return the control message of every node, but not of devices, which know none."""
-        return [
-            message
-            for message in self.roster.control_states()
-            if not self.conduct.has(message.topic.removeprefix(self._control))
-        ]
+        return self._wishes.of_others(self.roster.control_states())
 
     def marks(self) -> list[Mark]:
         """Return the highest sequence number of each channel of each node that numbers its messages."""
@@ -246,7 +243,7 @@ class Core:
                 self._take_feedback(record)
             elif asks and MARK not in record.topic and self.conduct.listens(record.topic):
                 self._feed()
-                self._note_wanted()
+                self._wishes.note()
                 self._effects.publications += self.conduct.receive(record.topic, record.payload, record.arrival)
                 if self._has_readings(record):
                     self._take_message(record)
@@ -266,7 +263,9 @@ class Core:
         """Take the readings of a message, and ask the device that has sent it."""
         self._intake.add(record)
         if self._intake.heard:
-            self._attend(record.arrival)
+            self._feed()
+            heard, self._intake.heard = self._intake.heard, []
+            self._wishes.attend(heard, record.arrival)
         if self._intake.n_samples >= FED_AT_ONCE:
             self._feed()
 
@@ -358,44 +357,8 @@ class Core:
         core._load = self._load  # noqa: SLF001 - another of this class
         return core
 
-    def _attend(self, now: float) -> None:
-        """Ask the devices that were heard for what models want of them."""
-        self._feed()
-        self._note_wanted()
-        heard, self._intake.heard = self._intake.heard, []
-        for (node, name, profile, topic), factor in heard:
-            if self.conduct.meet(node, name, profile, now):
-                self._want(node)
-            self._effects.publications += self.conduct.hear(name, profile, now, topic, factor)
-
-    def _set_aside(self) -> None:
-        """Keep from control messages to devices, which know none, who is to be asked something else."""
-        if not (self.conduct.devices and self._effects.publications):
-            return
-        others = []
-        for publication in self._effects.publications:
-            node = publication.topic.removeprefix(self._control)
-            if node == publication.topic or not self.conduct.has(node):
-                others.append(publication)
-            else:
-                self.conduct.unnoted[node, bool(publication.payload)] = None
-        self._effects.publications = others
-
-    def _note_wanted(self) -> None:
-        """Want of devices what models want now: not as a take ends, or it would matter where records are cut."""
-        self._set_aside()
-        unnoted, self.conduct.unnoted = self.conduct.unnoted, {}
-        for node, is_followed in unnoted:
-            if is_followed:
-                self._want(node)
-            else:
-                self._effects.publications += self.conduct.forget(node)
-
-    def _want(self, node: str) -> None:
-        self.conduct.want(node, self.roster.requested(node), self.roster.routes.channels_of(node))
-
     def _take_effects(self) -> Effects:
-        self._set_aside()
+        self._wishes.set_aside()
         self._effects.rejected, self._intake.rejected = self._intake.rejected, []
         return self._effects.take()
 
@@ -411,12 +374,12 @@ class Core:
             self._episodes.advance(self.joiner.let_time_pass(record.arrival))
             self._effects.publications += self.roster.renew(record.arrival)
             self._membership.expire(record.arrival)
-            self._note_wanted()
+            self._wishes.note()
             self._effects.publications += self.conduct.let_time_pass(record.arrival)
         elif record.kind == RETAINED:
             self.conduct.receive_state(record.topic, record.payload, record.arrival)
         elif record.kind == STOP:
-            self._note_wanted()
+            self._wishes.note()
             self._effects.publications += self.conduct.release(record.arrival)
         elif record.kind == MODEL:
             self._follow(record.topic)
@@ -424,7 +387,7 @@ class Core:
             self._membership.resume(record.arrival)
             self.roster.control.begin(record.arrival)
             self._begin(record.topic)
-            self._want_of_devices()
+            self._wishes.note_all()
         elif record.kind == SETTINGS:
             self._begin(record.topic)
         elif record.kind == LEFT:
@@ -455,18 +418,12 @@ class Core:
             self._membership.forget_unused()
         self._intake.forget_targets()
 
-    def _want_of_devices(self) -> None:
-        """Want of devices what models want now, whatever they were asked as the last run ended."""
-        self._note_wanted()
-        for node in self.conduct.nodes:
-            self._want(node)
-
     def _be_wary(self) -> None:
         """Let devices that rest report at their safe interval while a promise is withdrawn, if so is set."""
         is_wary = self.feedback.is_withdrawn and self.options.devices.on_withdrawal == SAFE
         if is_wary != self.conduct.is_wary:
             self.conduct.is_wary = is_wary
-            self._want_of_devices()
+            self._wishes.note_all()
 
     def _follow(self, digest: str) -> None:
         if digest == self.procedure.digest:
