@@ -138,10 +138,11 @@ def described(title: str, script: str, doc: str | None, parts: Parts, about: Cal
 
 
 def each_described(title: str, script: str, doc: str | None, parts: Parts) -> dict[str, Callable[[], str]]:
-    """Return a section of the results for each part of a benchmark whose parts take long."""
-    stem = Path(script).stem
+    """Return a section of the results for each part of a benchmark whose parts take long; the first explains them."""
+    stem, first = Path(script).stem, next(iter(parts))
+    docs = dict.fromkeys(parts, f"[PART ...]\nAs *{title}: {first}*.") | {first: doc}
     return {
-        f"{stem}_{name}": partial(described, f"{title}: {name}", f"{stem}.py {name}", doc, {name: part})
+        f"{stem}_{name}": partial(described, f"{title}: {name}", f"{stem}.py {name}", docs[name], {name: part})
         for name, part in parts.items()
     }
 

@@ -2,12 +2,13 @@
 
 python benchmarks/promise_before.py [PART ...]
 
-Earlier figures, in `promise_before.csv`, are those of commit 641ed4a, which knew nothing of channels that open later, of decisions that
-wait, of falling thresholds or of boosting: its search and its test on the same streams, and on the same 150 tests drawn anew. Settings
-are those of `promise_settings.py` with 400 streams, and recorded sets, as in `promise_redrawn.py`. All costs are counted by today's
-code, as messages times their prices; in the part *joules* those of the settings as the joules of cc2420, with what nodes pay to wait
-and to listen. Today's search is told which of them is paid; the earlier one always counted messages. Costs are compared where both are
-certified in half of the tests at least.
+Earlier figures, in `promise_before.csv`, are those of commit 641ed4a, which knew nothing of channels that open later, of decisions that wait, of
+falling thresholds or of boosting: its search and its test on the same streams, and on the same 150 tests drawn anew. Settings are those of
+`promise_settings.py` with 400 streams, and recorded sets, as in `promise_redrawn.py`.
+
+All costs are counted by today's code, as messages times their prices; in the part *joules* those of the settings as the joules of cc2420, with
+what nodes pay to wait and to listen. Today's search is told which of them is paid; the earlier one always counted messages. Costs are
+compared where both are certified in half of the tests at least.
 """
 
 from collections.abc import Iterator, Sequence

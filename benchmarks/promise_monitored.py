@@ -439,20 +439,24 @@ def section() -> str:
 ## Promises that are monitored
 
 `benchmarks/promise_monitored.py`. Models with a promise of {PROMISE.accuracy:g}, trained and certified on a random half of the
-measurements of one room, in the first {N_DIVISIONS} of at most {MOST_DIVISIONS} divisions in which it is certified, on pairs of motes
-(`streamfs.data.datasets`): their decisions on all streams of the other room, and on those of the other half of their own, in random order.
-These divisions, from {FIRST_DIVISION} on, were measured once, when all was settled on others, 2000 to 2019 and 3000 to 3012: what is bet on, and what a decision
-counts. Bets on powers of ranks had noticed B's models late in room A, where the share of a label and differences in the middle of their distribution had changed, not
-its ends; and levels, which all pairs of one measurement have in common, had raised alarms at home. Of the two alarms at home in divisions from 3000 on one was of a
-feature that was always the same, whose rank was drawn by lot; no rank is now. One measurement after the other, as they come where a model serves, levels had raised
-alarms in one order of four in room A: of the twelve pairs of a measurement about five had been among the streams that certify. What a decision counts is estimated for
-all twelve now. A model of B that keeps its promise in room A is not counted there. Whether a fall is too
-small for {MOST_LABELS} labels is what the best test of one fixed size says: the binomial one, at the risk that labels have here. A's models that are noticed late in room B
-lean on levels of light, which differ between measurements nearly as much as between rooms.
-Parts of the risk and stakes were chosen on simulated decisions. An alarm without labels says that the promise is in doubt; one by labels too, where errors are worse than
-those of the certificate, long before the accuracy is disproved: where it is .74 instead of .8, the best test of a fixed size needs
-{fixed_sample(0.8, 0.74, OF_LABELS, POWER)} labels to find it in {POWER:g} of all cases. For the recertification, {N_LABELLED} streams of the other room are drawn with their labels, and the model is evaluated on the
-others, which share motes and measurements with them. Labels are asked for of a share of {SHARE_ASKED:g} of the decisions. A month is simulated: {N_CERTIFYING} streams certify, with five features at the decision.
+measurements of one room, pairs of motes of `streamfs.data.datasets`, in the first {N_DIVISIONS} of at most {MOST_DIVISIONS} divisions in which it is
+certified. They decide on all streams of the other room, and on those of the other half of their own, in random order. A model of B that
+keeps its promise in room A is not counted there.
+
+These divisions, from {FIRST_DIVISION} on, were measured once, when all was settled on others, 2000 to 2019 and 3000 to 3012. What is bet on, and what
+a decision counts, follow from those: bets on powers of ranks noticed B's models late in room A, where the share of a label and differences in
+the middle of their distribution change, not its ends; and levels, which all pairs of one measurement have in common, raised alarms at home.
+Parts of the risk and stakes were chosen on simulated decisions.
+
+- Whether a fall is too small for {MOST_LABELS} labels is what the best test of one fixed size says: the binomial one, at the risk that labels have here.
+- An alarm without labels says that the promise is in doubt. So does one by labels where errors are worse than those of the certificate, long
+  before the accuracy is disproved: where it is .74 instead of .8, the best test of a fixed size needs
+  {fixed_sample(0.8, 0.74, OF_LABELS, POWER)} labels to find it in {POWER:g} of all cases.
+- A's models that are noticed late in room B lean on levels of light, which differ between measurements nearly as much as between rooms.
+- For the recertification, {N_LABELLED} streams of the other room are drawn with their labels, and the model is evaluated on the others, which share
+  motes and measurements with them.
+- Labels are asked for of a share of {SHARE_ASKED:g} of the decisions. A month is simulated: {N_CERTIFYING} streams certify, with five features at the
+  decision.
 
 {table(measure(PARTS))}
 

@@ -2,15 +2,17 @@
 
 python benchmarks/promise_redrawn.py [PART ...]
 
-A single test says little: procedures that cost the same are certified or refused by luck. So each procedure is frozen, with the
-thresholds to test, and certified on 150 tests drawn from 3000 streams that had no part in its making, for accuracies of 0.8, 0.85 and
-0.9 at a completeness of 0.9. A part has the settings of `promise_settings.py` of one kind of nodes with 400 streams, those of
-`promise_further.py`, or one recorded set: one half of it is trained on by accuracies of 0.7 and 0.8, and tests are drawn from the
-other, in three divisions where streams are few. Walks of `indoor_movement` end before the time limit: they are followed as a gateway
-follows them, which waits in silence. Beside: the same with one threshold at all ticks, the search without channels that open later,
-all columns as they were recorded, and the best fixed prefix: scikit-learn's forest or boosting on summaries of all columns, its length
-chosen by what is expected to be the cheapest on held-out streams, its threshold tested in the same way. Costs are messages times
-their prices.
+A single test says little: procedures that cost the same are certified or refused by luck. So each procedure is frozen, with the thresholds to
+test, and certified on 150 tests drawn from 3000 streams that had no part in its making, for accuracies of 0.8, 0.85 and 0.9 at a
+completeness of 0.9.
+
+A part has the settings of `promise_settings.py` of one kind of nodes with 400 streams, those of `promise_further.py`, or one recorded set.
+One half of a set is trained on by accuracies of 0.7 and 0.8, and tests are drawn from the other, in three divisions where streams are few.
+Walks of `indoor_movement` end before the time limit: they are followed as a gateway follows them, which waits in silence.
+
+Beside: the same with one threshold at all ticks, the search without channels that open later, all columns as they were recorded, and the best
+fixed prefix: scikit-learn's forest or boosting on summaries of all columns, its length chosen by what is expected to be the cheapest on
+held-out streams, its threshold tested in the same way. Costs are messages times their prices.
 """
 
 import os
