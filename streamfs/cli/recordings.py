@@ -65,7 +65,11 @@ OPTIONS = {
         help="Column of the time, by default time; or those of the date and the time of day: --time Date,Time; "
         "or of year, month, day and so on.",
     ),
-    "label": click.option("--label", metavar="COLUMN", help="Column of the label; by default label."),
+    "label": click.option(
+        "--label",
+        metavar="COLUMN",
+        help="Column of the label, by default label; or, with --labels runs, a sensor.",
+    ),
     "columns": click.option(
         "--columns", type=NAMES, metavar="COLUMN,...", help="The readings to take; by default all."
     ),

@@ -28,6 +28,47 @@ def test_runs_of_a_label_are_streams_of_their_own(files):
         StreamSet.read(files(bare="time,label,x\n0,,1\n") / "bare.csv", labels="runs")
 
 
+SENSORS = "stream,time,sensor,value\n" + "".join(
+    f"{stream},{time},{sensor},{value}\n"
+    for stream, time, sensor, value in (
+        ("a", 0, "x", 1),
+        ("a", 1, "door", "open"),
+        ("a", 1, "x", 2),
+        ("a", 2, "x", 3),
+        ("a", 2, "door", "open"),
+        ("a", 3, "x", 4),
+        ("a", 4, "door", "shut"),
+        ("a", 4, "x", 5),
+        ("a", 5, "door", ""),
+        ("a", 5, "x", 6),
+        ("b", 3, "x", 7),
+        ("b", 0, "door", "open"),
+    )
+)
+
+
+def test_a_sensor_of_a_long_table_labels_the_others_until_its_next_value(files):
+    path, long = files(log=SENSORS) / "log.csv", ("stream", "time", "sensor", "value")
+    with pytest.raises(LayoutError, match=r"'door' is a sensor of .*, whose value changes; try labels='runs'"):
+        StreamSet.read(path, long=long, label="door")
+    streams = StreamSet.read(path, long=long, label="door", labels="runs")
+    assert streams.columns == ("x",)
+    assert [*zip(streams.names, streams.labels, streams.lengths, strict=True)] == [
+        ("a/1", "open", 3),
+        ("a/2", "shut", 1),
+        ("b/1", "open", 1),
+    ]
+    assert streams.values[:, :, 0].tolist()[0] == [2, 3, 4]
+    assert streams.values[1:, 0, 0].tolist() == [5, 7]
+    taken = StreamSet.read(path, long=long, columns=["x"], label="door", labels="runs")
+    assert_array_equal(taken.values, streams.values)
+    for columns, known in ((None, r"x, door; did you mean door\?"), (["x"], "x")):
+        with pytest.raises(DataError, match=f"no column and no sensor 'dor', only the sensors {known}$"):
+            StreamSet.read(path, long=long, columns=columns, label="dor", labels="runs")
+    with pytest.raises(DataError, match="columns has 'door', which is the label"):
+        StreamSet.read(path, long=long, columns=["door", "x"], label="door", labels="runs")
+
+
 def test_several_columns_name_a_stream(files):
     path = files(log="day,mote,time,x\n1,a,0,1\n1,b,0,2\n2,a,0,3\n2,a,1,4\n") / "log.csv"
     streams = StreamSet.read(path, stream=("day", "mote"), labelled=False)
@@ -100,7 +141,10 @@ def test_columns_of_labels_are_found_by_what_they_hold(files):
     ("text", "message"),
     [
         ("start,end,label\n2,1,go\n", "row 1 of .* starts at 2 s and ends at 1 s"),
-        ("start,end,label\n0,2,go\n1,3,sit\n", "intervals of stream desk in .* overlap at 1 s"),
+        (
+            "start,end,label\n0,2,go\n1,3,sit\n",
+            "intervals of stream desk in .* overlap at 1 s",
+        ),
         ("start,end,label\n9,10,go\n", "no row of the recording is in an interval"),
         ("start,end,label\n,10,go\n", "row 1 of .* has no start"),
         ("start,label\n0,go\n", "has no column 'end', only start, label"),

@@ -14,6 +14,7 @@ from streamfs.data.recordings.clock_changes import refuse_shown_twice
 from streamfs.data.recordings.date_forms import date_forms
 from streamfs.data.recordings.layout import FOLDER, LABEL, RUNS, STREAM, Layout
 from streamfs.data.recordings.rows import Rows
+from streamfs.data.recordings.sensor_labels import Intervals, intervals_of_sensor
 from streamfs.data.recordings.tables import bare_name, ending_of, read_table, texts_of
 from streamfs.data.recordings.times import in_seconds, times_of
 from streamfs.errors import DataError, LayoutError
@@ -27,6 +28,8 @@ def label(rows: Rows) -> list[str]:
     labels = rows.layout.labels
     if labels == FOLDER:
         return _of_folders(rows)
+    if rows.label_sensor is not None:
+        return _cut(rows, intervals_of_sensor(rows, rows.label_sensor), rows.label_sensor)
     if labels == RUNS:
         return _of_runs(rows)
     if labels is not None:
@@ -115,7 +118,7 @@ def _of_file(rows: Rows, path: Path) -> list[str]:
         return _of_streams(rows, path, label_of)
     layout = _fitting([table[column] for column in span], rows.layout, path)
     starts, ends = (_seconds(table[column], layout, path) for column in span)
-    intervals: dict[int, list[tuple[float, float, str]]] = defaultdict(list)
+    intervals: Intervals = defaultdict(list)
     for row, name in enumerate(names):
         if not starts[row] < ends[row]:
             raise DataError(f"row {row + 1} of {path} starts at {starts[row]:g} s and ends at {ends[row]:g} s")
@@ -177,17 +180,17 @@ def _seconds(cells: pl.Series, layout: Layout, path: Path) -> Array:
     return times / in_seconds(times, layout)
 
 
-def _cut(rows: Rows, intervals: dict[int, list[tuple[float, float, str]]], path: Path) -> list[str]:
+def _cut(rows: Rows, intervals: Intervals, source: object) -> list[str]:
     """Make a stream of the rows in each interval, and leave out all others; return the labels of the streams."""
     names = list(rows.streams)
     found: list[tuple[str, str]] = []
-    parts = [np.full_like(block.streams, -1) for block in rows.all_blocks()]
+    parts = [np.full(len(block.streams), -1, dtype=np.int32) for block in rows.all_blocks()]
     for stream in sorted(intervals):
         spans = sorted(intervals[stream])
         starts, ends = np.array([span[:2] for span in spans]).T
         if (starts[1:] < ends[:-1]).any():
             first = starts[1:][starts[1:] < ends[:-1]][0]
-            raise DataError(f"intervals of stream {names[stream]} in {path} overlap at {first:g} s")
+            raise DataError(f"intervals of stream {names[stream]} in {source} overlap at {first:g} s")
         for block, part in zip(rows.all_blocks(), parts, strict=True):
             mine = np.flatnonzero(block.streams == stream)
             place = np.searchsorted(starts, block.times[mine], side="right") - 1
@@ -197,7 +200,7 @@ def _cut(rows: Rows, intervals: dict[int, list[tuple[float, float, str]]], path:
     used = np.unique(np.concatenate([np.unique(part) for part in parts]))
     used = used[used >= 0]
     if not len(used):
-        raise DataError(f"no row of the recording is in an interval of {path}: are their times of one clock?")
+        raise DataError(f"no row of the recording is in an interval of {source}: are their times of one clock?")
     for block, part in zip(rows.all_blocks(), parts, strict=True):
         block.streams = np.where(part < 0, np.int32(-1), np.searchsorted(used, part).astype(np.int32))
     rows.streams = {found[part][0]: number for number, part in enumerate(used)}

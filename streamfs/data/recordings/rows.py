@@ -12,7 +12,7 @@ import polars as pl
 from feature_extractors.arrays import Array
 from feature_extractors.spelling import nearest
 from streamfs.base.ahead import map_ahead
-from streamfs.data.recordings.blocks import TIMELESS, Block, Codes, Few
+from streamfs.data.recordings.blocks import LEFT_OUT, TIMELESS, Block, Codes, Few
 from streamfs.data.recordings.clock_changes import order_repeated, refuse_repeated
 from streamfs.data.recordings.layout import LABEL, RUNS, STREAM, Layout
 from streamfs.data.recordings.pool import Pool
@@ -55,6 +55,11 @@ class Rows:
     folders: dict[int, set[str]] = field(default_factory=dict)
     blocks: list[list[Block]] = field(default_factory=list)
 
+    @property
+    def label_sensor(self) -> str | None:
+        """The sensor of a long table whose values label the readings until its next one, if there is one."""
+        return _label_sensor(self.tables[0], self.layout)
+
     def all_blocks(self) -> Iterator[Block]:
         """Yield the batches of all tables."""
         for blocks in self.blocks:
@@ -69,12 +74,19 @@ class Rows:
                 cells = np.zeros(0, dtype=np.int32) if block.cells is None else block.cells
                 for name, index in named.items():
                     if name in batch.columns:
+                        taken = _taken(batch[name], cells) if self.layout.value else batch[name]
                         if self.layout.has_units:
-                            _require_one_unit(units, batch[name], table)
-                        cells_of = coded(batch[name], self.layout.values)
+                            _require_one_unit(units, taken, table)
+                        cells_of = coded(taken, self.layout.values)
                         numbers = numbers_of(cells_of, table.source, n_before, table.decimal)
                         _require_times(numbers, cells, table, n_before)
                         yield block, np.where(cells < 0, cells, cells + np.int32(index)), numbers
+
+
+def _taken(values: pl.Series, cells: Codes) -> pl.Series:
+    """Return the values of a long table without those of sensors that are left out, which may be any text."""
+    left_out = np.flatnonzero(cells == LEFT_OUT)
+    return values.clone().scatter(left_out, None) if len(left_out) else values
 
 
 def _require_one_unit(units: dict[str, str], cells: pl.Series, table: Table) -> None:
@@ -109,6 +121,9 @@ def read_rows(tables: Sequence[Table], layout: Layout) -> Rows:
     rows, pool = Rows(layout, tables), Pool()
     if layout.columns is not None:
         rows.columns = {name: index for index, name in enumerate(layout.columns)}
+        if rows.label_sensor is not None:
+            _refuse_as_reading(rows.label_sensor, layout)
+            rows.columns[rows.label_sensor] = len(rows.columns)
     for table in tables:
         meaning = _meaning(table, layout)
         if layout.long is None:
@@ -134,7 +149,9 @@ def _meaning(table: Table, layout: Layout) -> _Meaning:
     """Return the columns of a table that are not readings; refuse a table that lacks what the layout names."""
     streams = layout.stream_columns or ((STREAM,) if layout.long is None and STREAM in table.columns else ())
     label = (
-        None if layout.labels not in (None, RUNS) else layout.label or (LABEL if LABEL in table.columns else None)
+        None
+        if layout.labels not in (None, RUNS) or _label_sensor(table, layout) is not None
+        else layout.label or (LABEL if LABEL in table.columns else None)
     )
     for field_name, column in (
         *(("time", column) for column in layout.time_columns),
@@ -146,6 +163,12 @@ def _meaning(table: Table, layout: Layout) -> _Meaning:
         if column is not None and column not in table.columns:
             raise MissingColumnError(table, field_name, column)
     return _Meaning(streams, layout.time_columns, label)
+
+
+def _label_sensor(table: Table, layout: Layout) -> str | None:
+    """Return what a layout names as the label if that is no column of a long table, but perhaps a sensor."""
+    is_sensor = layout.long is not None and layout.labels in (None, RUNS) and layout.label not in table.columns
+    return layout.label if is_sensor else None
 
 
 _SERIES = re.compile(r"\S+( [A-Za-z_]*\d+){3,}")  # columns: a label, and readings that are numbered
@@ -168,12 +191,17 @@ def _add_columns(rows: Rows, table: Table, meaning: _Meaning) -> None:
         for column in rows.layout.columns:
             if column not in table.columns:
                 raise MissingColumnError(table, "columns", column)
-        if meaning.label in rows.layout.columns:
-            raise DataError(f"columns has {meaning.label!r}, which is the label of the streams: leave it out")
+        _refuse_as_reading(meaning.label, rows.layout)
         return
     for column in table.columns:
         if column not in (*meaning.columns, LABEL, rows.layout.label, *table.nameless):
             rows.columns.setdefault(column, len(rows.columns))
+
+
+def _refuse_as_reading(label: str | None, layout: Layout) -> None:
+    """Refuse the label among the readings that are asked for."""
+    if label in (layout.columns or ()):
+        raise DataError(f"columns has {label!r}, which is the label of the streams: leave it out")
 
 
 def _timed(
@@ -241,7 +269,7 @@ def _add_labels(
 
 def _label_codes(rows: Rows, table: Table, meaning: _Meaning, batch: pl.DataFrame) -> Codes | None:
     """Return the numbers of the rows' labels, if each run of rows with one is a stream; -1 if a row has none."""
-    if rows.layout.labels != RUNS:
+    if rows.layout.labels != RUNS or rows.label_sensor is not None:
         return None
     if meaning.label is None:
         raise MissingColumnError(table, "label", LABEL)
