@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from streamfs.base.plain_files import read_file
 from streamfs.errors import ModelError
 
 HEADER = "header.json"
@@ -106,17 +107,11 @@ def damaged(source: object, error: BaseException) -> ModelError:
 
 
 def read(path: Path, largest: int) -> bytes:
-    """Read a file, or raise a ModelError if that fails or it has more bytes than the `largest`."""
-    data = bytearray()
+    """Read a plain file, or raise a ModelError if that fails or it has more bytes than the `largest`."""
     try:
-        with path.open("rb") as file:
-            while len(data) <= largest and (chunk := file.read(_CHUNK)):
-                data += chunk
+        return read_file(path, largest)
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
-    if len(data) > largest:
-        raise ModelError(f"{path} has more than {largest} bytes, expected fewer: it is not a model")
-    return bytes(data)
 
 
 def write(path: Path, data: bytes, mode: int = 0o666) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.arrays import Array
+from streamfs.base.plain_files import read_file
 from streamfs.data.arff import read_arff
 from streamfs.data.recordings.tables import check_names
 from streamfs.data.text_table import Categories, TextTable, read_lines, read_text
@@ -144,7 +145,7 @@ def read_described(path: str | Path) -> Instances:
 def _described(path: Path) -> tuple[str, Categories | None, dict[str, Categories | None]]:
     """Return the label, its declared values, and the categories of each feature."""
     try:
-        description: Any = json.loads(path.read_bytes())
+        description: Any = json.loads(read_file(path))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:

@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from streamfs.base.plain_files import read_file
 from streamfs.errors import DataError
 
 Categories = tuple[str, ...]
 Cells = list[str | None]
+
+_LARGEST = 1 << 30  # bytes
 
 
 class TextTable(NamedTuple):
@@ -25,7 +28,7 @@ class TextTable(NamedTuple):
 def read_lines(path: Path) -> list[tuple[int, str]]:
     """Return number and text of each line that is neither blank nor a comment."""
     try:
-        content = path.read_bytes()
+        content = read_file(path, _LARGEST)
         if content.startswith(b"\x1f\x8b"):
             content = gzip.decompress(content)
     except (EOFError, zlib.error) as error:

@@ -13,17 +13,17 @@ from time import time
 
 import orjson
 
-from streamfs.errors import SettingsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.lease import Lease
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
-from streamfs.gateway.operations.actions import SHORTEST_TOKEN, Actions
+from streamfs.gateway.operations.actions import Actions
 from streamfs.gateway.operations.json_log import configure
 from streamfs.gateway.operations.notify import ALIVE, READY, STOPPING, notify, watchdog_seconds
 from streamfs.gateway.recertifier import Recertifier
 from streamfs.gateway.recovery import kept_model
 from streamfs.gateway.service import Gateway
+from streamfs.gateway.settings.http_token import read_token
 from streamfs.gateway.settings.sections import Http
 from streamfs.gateway.settings.settings import Settings
 from streamfs.gateway.settings_file import SettingsFile, load_model
@@ -109,7 +109,7 @@ def _served(settings: Settings, http: Http, gateway: Gateway, view: ViewWriter) 
     """Answer over HTTP in a block."""
     from streamfs.gateway.operations.web import ForPages, serve  # noqa: PLC0415 - needs an extra
 
-    actions = _actions(settings, http, gateway)
+    actions = _actions(settings, gateway)
     pages = ForPages(view.newest, view.course, actions)
     with serve(http.host, http.port, gateway.statistics, gateway.health, pages) as (host, port):
         _log.info("metrics and health at http://%s:%d", host, port)
@@ -204,21 +204,10 @@ def _view_folder(settings: Settings) -> Path | None:
     return view_folder(settings.state)
 
 
-def _actions(settings: Settings, http: Http, gateway: Gateway) -> Actions:
+def _actions(settings: Settings, gateway: Gateway) -> Actions:
     """Return what operators may do, with the token that the settings name."""
-    token = None
-    if http.token is not None:
-        where = settings.where("http", "token")
-        try:
-            token = http.token.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"{where}: http.token: {http.token} cannot be read: {error}") from error
-        if len(token) < SHORTEST_TOKEN:
-            raise SettingsError(
-                f"{where}: http.token: {http.token} has {len(token)} characters, expected {SHORTEST_TOKEN} or more"
-            )
     topics = {"label": f"{settings.prefix}/label/", "command": f"{settings.prefix}/command/{settings.name}"}
-    return Actions(token, topics, gateway.send, gateway.request_reload)
+    return Actions(read_token(settings), topics, gateway.send, gateway.request_reload)
 
 
 def _open_state(folder: Path, settings: Settings) -> State:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from streamfs.base import container
+from streamfs.base.plain_files import plain
 from streamfs.errors import StateError
 from streamfs.gateway.core.core import Core
 from streamfs.gateway.core.effects import Effects
@@ -131,7 +132,7 @@ def _packed(core: Core, name: str) -> bytes:
 def _read(path: Path, name: str) -> bytes:
     """Read a zone that has left, which must be that of the name."""
     with storing(path):
-        parcel = path.read_bytes()
+        parcel = plain(path).read_bytes()
     zone, members = zone_of(parcel)
     if name != zone and name not in (*members.streams, *members.nodes):
         raise StateError(f"{path} has zone {zone}, whose move was interrupted: move it first")

@@ -1,7 +1,6 @@
 """The settings of a running gateway, read again from their file."""
 
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 from streamfs.errors import SettingsError
@@ -44,8 +43,7 @@ class SettingsFile:
     def read_again(self) -> Renewed:
         """Read settings and model; raise a SettingsError that names what cannot change while the gateway runs."""
         if self._as_read is None:
-            return Renewed(_load_again(self._now))
-        _check_plain(self._now.file)
+            return Renewed(_load_bound(self._now))
         found = read_settings(self._now.file)
         changed = self._changes(found)
         fixed = [name for name in changed if name not in IN_PLACE]
@@ -53,7 +51,7 @@ class SettingsFile:
             where = found.where(fixed[0])
             raise SettingsError(f"{where}: {', '.join(fixed)} cannot change while the gateway runs: restart it")
         settings = replace(self._now, lines=found.lines, **changed)
-        procedure = _load_again(settings)
+        procedure = _load_bound(settings)
 
         def accept() -> None:
             self._now, self._as_read = settings, found
@@ -73,17 +71,6 @@ class SettingsFile:
 def load_model(settings: Settings) -> Procedure:
     """Load the model."""
     return Procedure.load(settings.model, trust=settings.trust, public_key=settings.require_signature)
-
-
-def _check_plain(path: Path) -> None:
-    """Raise a SettingsError if a path has a pipe or a device: the gateway would do nothing but wait for it."""
-    if path.exists() and not path.is_file():
-        raise SettingsError(f"{path} is a pipe, a device or a folder, expected a file while the gateway runs")
-
-
-def _load_again(settings: Settings) -> Procedure:
-    _check_plain(settings.model)
-    return _load_bound(settings)
 
 
 def _load_bound(settings: Settings) -> Procedure:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import uvicorn
 
+from streamfs.base.plain_files import read_text
 from streamfs.errors import StreamfsError
 from streamfs.page.asgi import application
 from streamfs.page.sources import source_of
@@ -34,7 +35,7 @@ def is_local(host: str) -> bool:
 
 def read_password(path: Path) -> str:
     """Return the password in a file; raise a StreamfsError if it is too short."""
-    password = path.read_text(encoding="utf-8").strip()
+    password = read_text(path).strip()
     if len(password) < SHORTEST_PASSWORD:
         raise StreamfsError(f"{path} has {len(password)} characters, expected {SHORTEST_PASSWORD} or more")
     return password

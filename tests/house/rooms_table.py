@@ -159,12 +159,13 @@ ROOMS = {
             "gateway.core",
             "gateway.messages",
             "procedure",
+            "base",
             "feature_extractors",
         ),
         ("paho", "socket", "sqlite3", "threading", *LEARNING),
     ),
     "gateway.transport": Room(
-        "the connection to the broker", ("gateway.messages",), ("sqlite3", "threading", *LEARNING)
+        "the connection to the broker", ("gateway.messages", "base"), ("sqlite3", "threading", *LEARNING)
     ),
     "gateway.storage": Room(
         "log, journal and models on disk",

@@ -225,11 +225,6 @@ def test_escape_sequences_are_refused(tree, tmp_path, change):
         Procedure.load(tmp_path / "m.streamfs")
 
 
-def test_a_file_without_an_end_is_read_up_to_a_bound():
-    with pytest.raises(ModelError, match="/dev/zero has more than 268435456 bytes"):
-        Procedure.load("/dev/zero")
-
-
 def test_other_files_are_refused(tmp_path, tree):
     header, arrays, _ = container.unpack(tree.packed, "model", 1, "it")
     for name, data, message in (

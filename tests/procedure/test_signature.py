@@ -59,7 +59,8 @@ def test_each_changed_byte_and_another_key_are_refused(model, tmp_path):
     for other in others:
         path.write_bytes(other)
         with pytest.raises(
-            ModelError, match=r"rooms\.streamfs\.sig (is not the signature|has more than 64 bytes)"
+            ModelError,
+            match=r"rooms\.streamfs\.sig (is not the signature|.* has more than 64 bytes)",
         ):
             Procedure.load(model, public_key=public)
     path.write_bytes(signature)

@@ -1,7 +1,6 @@
 """Which history a file is: found by what it begins with."""
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
 from streamfs.cli.histories.home_assistant import EXPORTED, exported_states, recorded_states, recorded_statistics
@@ -11,7 +10,7 @@ from streamfs.cli.histories.zigbee2mqtt import PUBLISHED, published
 
 DATABASE = b"SQLite format 3\0"
 TABLES = (".csv", ".csv.gz", ".parquet")
-_SEEN = 500  # lines
+_SEEN, _SEEN_CHARACTERS = 500, 1 << 20  # lines, and characters in them
 
 
 def history(path: Path, time_zone: str = "UTC", *, statistics: bool = False) -> Iterator[PastReading] | None:
@@ -33,7 +32,8 @@ def history(path: Path, time_zone: str = "UTC", *, statistics: bool = False) -> 
         if file.read(len(DATABASE)) == DATABASE:
             return recorded_statistics(path) if statistics else recorded_states(path)
     with path.open(encoding="utf-8-sig", errors="replace") as file:
-        first = [line.strip() for line in islice(file, 1 if path.name.endswith(TABLES) else _SEEN)]
+        begun = file.read(_SEEN_CHARACTERS).split("\n")[: 1 if path.name.endswith(TABLES) else _SEEN]
+    first = [line.strip() for line in begun]
     return _of_text(path, first, time_zone)
 
 

@@ -16,6 +16,7 @@ import polars as pl
 
 from feature_extractors.arrays import Array
 from streamfs.base.ahead import map_ahead
+from streamfs.base.plain_files import plain
 from streamfs.data.recordings.layout import LABEL, STREAM, TIME
 from streamfs.data.recordings.ts_files import read_ts
 from streamfs.data.recordings.words import GROUPED
@@ -42,6 +43,7 @@ BOM = b"\xef\xbb\xbf"
 """What some spreadsheets put before a file."""
 
 BLOCK = 2**20
+_LONGEST_ROW = 2**26  # bytes
 """Bytes of a CSV file that are looked at together, but for the rest of a row."""
 
 _MANY = 9  # numbers of a row that may be a stream
@@ -117,7 +119,7 @@ def open_table(path: Path, name: str = "") -> Table:
     decimal, nameless = ".", set[str]()
     try:
         if ending == ".parquet":
-            columns = list(pl.read_parquet_schema(path))
+            columns = list(pl.read_parquet_schema(plain(path)))
             parts = partial(_parquet_parts, path)
         elif ending == ".ts":
             rows = read_ts(path)
@@ -210,7 +212,7 @@ def numbers_of(cells: pl.Series, source: object, n_before: int = 0, decimal: str
 
 def _parquet_parts(path: Path) -> Iterator[pl.DataFrame]:
     """Yield the rows of a Parquet file."""
-    with path.open("rb") as file:
+    with plain(path).open("rb") as file:
         rows = pl.scan_parquet(file)
         for start in range(0, rows.select(pl.len()).collect().item(), BATCH):
             yield rows.slice(start, BATCH).collect()
@@ -291,6 +293,8 @@ def _blocks(path: Path) -> Iterator[bytes]:
             if end:
                 yield rest[:end]
                 rest = rest[end:]
+            elif len(rest) > _LONGEST_ROW:
+                raise DataError(f"{path} has a row of more than {_LONGEST_ROW} bytes: is a line break missing?")
         if rest:
             end_of_file = _without_last_comments(rest, header)
             _require_whole(end_of_file, header, path)
@@ -342,7 +346,7 @@ def _require_whole(block: bytes, header: bytes, path: Path) -> None:
 
 def _opened(path: Path) -> IO[bytes]:
     """Open a file that may be packed by gzip."""
-    with path.open("rb") as file:
+    with plain(path).open("rb") as file:
         is_packed = file.read(2) == b"\x1f\x8b"
     return cast("IO[bytes]", gzip.open(path)) if is_packed else path.open("rb")
 

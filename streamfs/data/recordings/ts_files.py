@@ -1,14 +1,18 @@
 """The .ts files of the time series archives: a line for each stream, with its label at the end."""
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
+from streamfs.base.plain_files import plain
 from streamfs.errors import DataError
 
 COLUMNS = ("stream", "time", "label")
 """Columns of what is read, before one for each dimension: ``x0``, ``x1`` and so on."""
 
+_LONGEST = 1 << 26  # characters of a line
 _REFUSED = {
     "@timestamps": "times in series are not read; write them as CSV, a row for each",
     "@targetlabel": "its series have numbers to predict, and streams are told apart by classes",
@@ -21,18 +25,26 @@ def read_ts(path: Path) -> pl.DataFrame:
     `?` is missing. Files with times or numbers to predict in place of classes are refused.
     """
     is_labelled, streams = True, list[pl.DataFrame]()
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(map(str.strip, file), 1):
-            word, _, rest = line.lower().partition(" ")
-            if word in _REFUSED and rest.startswith("true"):
-                raise DataError(f"line {number} of {path} is {line!r}: {_REFUSED[word]}")
-            if word == "@classlabel":
-                is_labelled = rest.startswith("true")
-            elif line and line[0] not in "#%@":
-                name, where = f"{path.stem}-{len(streams)}", f"line {number} of {path}"
-                streams.append(_stream(name, line, where, is_labelled=is_labelled))
+    for number, line in _lines(path):
+        word, _, rest = line.lower().partition(" ")
+        if word in _REFUSED and rest.startswith("true"):
+            raise DataError(f"line {number} of {path} is {line!r}: {_REFUSED[word]}")
+        if word == "@classlabel":
+            is_labelled = rest.startswith("true")
+        elif line and line[0] not in "#%@":
+            name, where = f"{path.stem}-{len(streams)}", f"line {number} of {path}"
+            streams.append(_stream(name, line, where, is_labelled=is_labelled))
     none = pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.String))
     return pl.concat(streams, how="diagonal") if streams else none
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield number and text of each line."""
+    with plain(path).open(encoding="utf-8") as file:
+        for number, line in enumerate(iter(partial(file.readline, _LONGEST), ""), 1):
+            if len(line) == _LONGEST:
+                raise DataError(f"line {number} of {path} has {_LONGEST} characters or more, expected fewer")
+            yield number, line.strip()
 
 
 def _stream(name: str, line: str, where: str, is_labelled: bool) -> pl.DataFrame:

@@ -12,9 +12,6 @@ import orjson
 
 from streamfs.errors import PayloadError
 
-SHORTEST_TOKEN = 16
-"""Fewest characters of a token."""
-
 LONGEST_ACTION = 4096
 """Most bytes of what is asked."""
 

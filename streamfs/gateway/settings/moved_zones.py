@@ -5,6 +5,7 @@ from pathlib import Path
 
 import orjson
 
+from streamfs.base.plain_files import read_file
 from streamfs.errors import StateError
 
 FILE = "zones.json"
@@ -26,7 +27,7 @@ def read_moved(state: Path) -> Moved:
     """Read which zones were moved to and from the gateway of a state folder; none if there is no such file."""
     path = state / FILE
     try:
-        said = orjson.loads(path.read_bytes())
+        said = orjson.loads(read_file(path))
         return Moved(frozenset(said["came"]), frozenset(said["left"]))
     except FileNotFoundError:
         return Moved()

@@ -1,8 +1,10 @@
 """CSV files of streams and their nodes by role."""
 
 import csv
+from io import StringIO
 from os import PathLike
 
+from streamfs.base.plain_files import read_text
 from streamfs.errors import DataError
 from streamfs.gateway.messages.topics import check_name
 
@@ -13,13 +15,12 @@ def read_pairs(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
     Raise a DataError that names line and value if the file cannot be read.
     """
     try:
-        with open(path, newline="", encoding="utf-8-sig") as file:  # noqa: PTH123 - any path-like
-            reader = csv.reader(file, strict=True)
-            roles = _roles(path, next(reader, []))
-            pairs: dict[str, dict[str, str]] = {}
-            for cells in reader:
-                if cells:
-                    _add_pair(pairs, roles, cells, f"{path}, line {reader.line_num}")
+        reader = csv.reader(StringIO(read_text(path), newline=""), strict=True)
+        roles = _roles(path, next(reader, []))
+        pairs: dict[str, dict[str, str]] = {}
+        for cells in reader:
+            if cells:
+                _add_pair(pairs, roles, cells, f"{path}, line {reader.line_num}")
     except (csv.Error, UnicodeDecodeError, OSError) as error:
         raise DataError(f"{path} cannot be read: {error}") from error
     return pairs

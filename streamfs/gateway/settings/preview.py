@@ -10,6 +10,7 @@ from streamfs.errors import MissingExtraError, SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.messages.topics import Template
 from streamfs.gateway.settings.cautions import cautions
+from streamfs.gateway.settings.http_token import read_token
 from streamfs.gateway.settings.settings import Settings
 from streamfs.gateway.settings.sources import InputSource
 from streamfs.gateway.settings.time_contradictions import time_contradictions
@@ -89,6 +90,7 @@ def preview_gateway(settings: Settings) -> GatewayPreview:
         settings.where("model"),
     )
     address = _tried(settings.broker.address, found, f"{settings.where('broker')}: broker")
+    _tried(lambda: read_token(settings), found)
     bindings = None
     if procedure is not None:
         channels = procedure.channels

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from feature_extractors.own_parts import own_part
 from feature_extractors.spelling import nearest
+from streamfs.base.plain_files import read_text
 from streamfs.errors import SettingsError
 from streamfs.gateway.core.device_profile import Answer, Availability, Birth, DeviceProfile, Reach, Report
 from streamfs.gateway.core.option_declaration import Option, OptionSection
@@ -58,7 +59,7 @@ def load_profile(
 def read_profile(path: Path, parameters: Mapping[str, str] | None = None) -> DeviceProfile:
     """Read the profile of a file; raise a SettingsError with all that is wrong with it."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path)
         values = tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise SettingsError(f"{path} cannot be read: {error}") from error

@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from streamfs.base.plain_files import read_text
 from streamfs.errors import SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.feeds import Feed
@@ -173,7 +174,7 @@ def read_settings(path: str | PathLike[str]) -> Settings:
     """
     file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = read_text(file)
         values = tomllib.loads(text)
     except UnicodeDecodeError as error:
         raise SettingsError(f"{file} cannot be read: {error}; save it as UTF-8") from error

@@ -5,12 +5,13 @@ import shutil
 from os import PathLike
 from pathlib import Path
 
+from streamfs.base.plain_files import plain
 from streamfs.base.progress import Progress, quiet
 from streamfs.errors import StateError
 from streamfs.gateway.storage.folders import OWNERS_FILE, OWNERS_FOLDER, make_folder, sync_folder
 from streamfs.gateway.storage.journal_reader import JournalReader
 from streamfs.gateway.storage.models import ENDING
-from streamfs.gateway.storage.segment import segments, storing
+from streamfs.gateway.storage.segment import reading, segments, storing
 from streamfs.gateway.storage.state import journal_path, log_folder, models_folder
 from streamfs.gateway.storage.verification import verify_state
 
@@ -94,6 +95,10 @@ def _copy(source: Path, target: Path, progress: Progress) -> int:
 
 def _copy_file(path: Path, to: Path) -> None:
     """Copy a file durably; one that is gone by now is left out, and missed by the verification if it is needed."""
+    if not path.exists():
+        return
+    with reading(path):
+        plain(path)
     with storing(to):
         make_folder(to.parent, OWNERS_FOLDER)
         try:

@@ -6,6 +6,7 @@ from pathlib import Path
 from struct import Struct
 from zlib import crc32
 
+from streamfs.base.plain_files import read_file
 from streamfs.errors import LogError
 from streamfs.gateway.storage.folders import open_owned
 
@@ -16,7 +17,7 @@ _NAME = "durable"
 def known_durable(folder: Path) -> int:
     """Return the position up to which the log in a folder was durable at least; 0 if that is not known."""
     try:
-        content = (folder / _NAME).read_bytes()
+        content = read_file(folder / _NAME)
     except OSError:
         return 0
     position = content[: _POSITION.size]

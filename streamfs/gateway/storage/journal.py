@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from streamfs.base.plain_files import plain
 from streamfs.errors import StateError
 from streamfs.gateway.core.options import Limits
 from streamfs.gateway.core.records import Mark
@@ -63,7 +64,7 @@ class Journal(JournalReader):
             raise ValueError(f"decisions_kept is {decisions_kept}, expected at least 1")
         self._kept = decisions_kept
         with using(Path(path)):
-            connection = connect(path)
+            connection = connect(plain(path))
         try:
             _open(connection, Path(path))
             super().__init__(path, connection)

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import orjson
 
+from streamfs.base.plain_files import plain
 from streamfs.errors import StateError
 from streamfs.gateway.core.records import Mark
 from streamfs.gateway.messages.publication import Publication
@@ -200,7 +201,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     if not path.exists():
         raise StateError(f"{path} does not exist, expected a gateway's journal")
     with using(path):
-        connection = open_read_only(path, connect)
+        connection = open_read_only(plain(path), connect)
     try:
         check_version(connection, path)
     except BaseException:

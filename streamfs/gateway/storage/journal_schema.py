@@ -178,7 +178,7 @@ def connect(address: str | PathLike[str], **options: bool) -> sqlite3.Connection
 
 @contextmanager
 def using(path: Path) -> Iterator[None]:
-    """Turn a SQLite error into a `StorageError` or `StateError` that names the file."""
+    """Turn an error of SQLite, or of the file, into a `StorageError` or `StateError` that names the file."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -188,6 +188,8 @@ def using(path: Path) -> Iterator[None]:
         if kind in _DAMAGE:
             raise StateError(f"{path} is not a streamfs journal, or is damaged: {error}") from error
         raise
+    except OSError as error:
+        raise StorageError(f"{path} cannot be used: {error.strerror or error}") from error
     except UnicodeDecodeError as error:  # in the message of an error
         raise StateError(f"{path} is damaged: the names of its tables cannot be read") from error
 

@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 import orjson
 
 from streamfs.base import container
+from streamfs.base.plain_files import read_file
 from streamfs.errors import StateError
 from streamfs.gateway.storage.folders import OWNERS_FILE, sync_folder
 from streamfs.gateway.storage.segment import storing
@@ -24,7 +25,7 @@ class LastRun(NamedTuple):
         """Read the last run on a state folder; that of a new folder has no name."""
         path = state / FILE
         try:
-            said = orjson.loads(path.read_bytes())
+            said = orjson.loads(read_file(path))
             return cls(str(said["run"]), int(said["epoch"]))
         except FileNotFoundError:
             return cls()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from streamfs.base.plain_files import plain
 from streamfs.errors import StateError
 from streamfs.gateway.core.options import Commits
 from streamfs.gateway.core.records import MODEL, SETTINGS, START, Record
@@ -95,7 +96,7 @@ class Mirror:
         for path in (*models.glob(f"*{ENDING}"), *(self._state / name for name in ALSO)):
             to = self._folder / path.relative_to(self._state)
             with storing(to), suppress(FileNotFoundError):
-                if not to.exists() or to.read_bytes() != path.read_bytes():
+                if not to.exists() or to.read_bytes() != plain(path).read_bytes():
                     make_folder(to.parent, OWNERS_FOLDER)
                     partial = to.with_name(f"{to.name}.partial")
                     shutil.copyfile(path, partial)

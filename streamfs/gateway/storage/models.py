@@ -6,9 +6,11 @@ from os import PathLike
 from pathlib import Path
 
 from streamfs.base import container
+from streamfs.base.plain_files import read_file
 from streamfs.errors import ModelError, StorageError
 from streamfs.gateway.storage.folders import OWNERS_FILE, OWNERS_FOLDER, make_folder, sync_folder
 from streamfs.gateway.storage.segment import storing
+from streamfs.procedure.header import LARGEST
 
 ENDING = ".streamfs"
 
@@ -16,7 +18,7 @@ ENDING = ".streamfs"
 def check_model(path: Path) -> None:
     """Raise a ModelError if a model's file does not hold what its name says."""
     try:
-        digest = container.digest(path.read_bytes())
+        digest = container.digest(read_file(path, LARGEST))
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
     if digest != path.stem:
@@ -26,7 +28,7 @@ def check_model(path: Path) -> None:
 def _has(path: Path, data: bytes) -> bool:
     """Whether a file is there, with this content, which was durable before it had its name."""
     try:
-        return path.read_bytes() == data
+        return read_file(path, len(data)) == data
     except OSError:
         return False
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 from zlib import crc32
 
+from streamfs.base.plain_files import plain
 from streamfs.errors import LogError, StorageError
 from streamfs.gateway.storage.folders import OWNERS_FILE, check_in_place, open_owned, sync_folder
 from streamfs.gateway.storage.frames import MARK_BYTES, Frame, read_frame
@@ -17,6 +18,7 @@ from streamfs.gateway.storage.frames import MARK_BYTES, Frame, read_frame
 _KIND, _VERSION = b"streamfs log ", b"1"
 _TITLE = _KIND + _VERSION + b"\n"
 _CHECKSUM_BYTES = 4  # of the title and the mark
+_PIECE = 1 << 20  # bytes
 HEADER_BYTES = len(_TITLE) + MARK_BYTES + _CHECKSUM_BYTES
 _NAME = re.compile(r"\d{20}\.log")
 
@@ -39,7 +41,7 @@ def segments(folder: Path) -> list[Path]:
 
 def whole_frames(path: Path) -> Iterator[Frame]:
     """Read the frames of a segment, up to the first that is not whole."""
-    with reading(path), path.open("rb") as file:
+    with reading(path), plain(path).open("rb") as file:
         mark = _mark(path, file)
         if mark:
             yield from _frames(path, file, mark)
@@ -51,7 +53,7 @@ def find_end(path: Path) -> tuple[int, int]:
     Anything after it is torn. If a whole frame follows, the segment is damaged, which is a LogError.
     """
     position, size = first_position(path), HEADER_BYTES
-    with reading(path), path.open("rb") as file:
+    with reading(path), plain(path).open("rb") as file:
         limit = os.fstat(file.fileno()).st_size  # ignores what an open log writes from now on
         mark = _mark(path, file)
         if not mark:
@@ -202,12 +204,19 @@ def _frames(path: Path, file: IO[bytes], mark: bytes) -> Iterator[Frame]:
 
 
 def _has_frame_after(file: IO[bytes], mark: bytes, offset: int, limit: int) -> bool:
-    file.seek(offset)
-    rest = file.read(max(0, limit - offset))
-    found = rest.find(mark, 1)
-    while found >= 0:
-        file.seek(offset + found)
+    for place in _places(file, mark, offset + 1, limit):
+        file.seek(place)
         if read_frame(file, mark):
             return True
-        found = rest.find(mark, found + 1)
     return False
+
+
+def _places(file: IO[bytes], mark: bytes, start: int, end: int) -> Iterator[int]:
+    """Yield where a mark begins between two offsets; the file, which may be huge, is read in pieces."""
+    for at in range(start, end, _PIECE):
+        file.seek(at)
+        piece = file.read(min(_PIECE + len(mark) - 1, end - at))
+        found = piece.find(mark)
+        while found >= 0:
+            yield at + found
+            found = piece.find(mark, found + 1)

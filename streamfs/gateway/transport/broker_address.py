@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from streamfs.base.plain_files import read_file
 from streamfs.errors import TransportError
 
 _EXPECTED = "expected mqtt://[user[:password]@]host[:port], or mqtts:// for TLS, and IPv6 in brackets: [::1]"
@@ -191,7 +192,7 @@ def _read_password(path: Path) -> str:
 
 def _read(path: Path, what: str) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file(path)
     except OSError as error:
         raise TransportError(f"{what} {path} cannot be read: {error.strerror}") from error
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import orjson
 
+from streamfs.base.plain_files import plain
 from streamfs.errors import DataError
 
 BEGINNING = b'{"problem":"'
@@ -47,7 +48,7 @@ class SearchLog:
 
     def _read(self) -> None:
         """Read the lines; the last may be torn."""
-        *lines, torn = self.path.read_bytes().split(b"\n")
+        *lines, torn = plain(self.path).read_bytes().split(b"\n")
         for number, line in enumerate(lines, start=1):
             try:
                 found = orjson.loads(line)
