@@ -31,6 +31,7 @@ _MAX_CHUNKS = 16  # per step, so that a flood cannot prolong it
 _MAX_IN_FLIGHT = 1000  # publications, unless the broker wants fewer
 _MAX_OUTGOING = 1 << 20  # queued bytes from which publications are declined
 _MAX_OVERHEAD = 21  # bytes of a publication besides topic and payload
+_EMPTY_TOPIC = 2  # bytes of the length of a topic, and none of the topic
 _MAX_TEXT = 65535  # bytes of a topic, and of a will
 _ACKNOWLEDGEMENTS = (b"", b"\x40\x02", b"\x50\x02")  # first bytes, by the message's quality of service
 
@@ -317,6 +318,8 @@ class BrokerConnection(Client):
         end = properties + n_bytes
         if end > len(body):
             raise PacketError(f"a message of {len(body)} bytes with properties of {n_bytes}")
+        if end_of_topic == _EMPTY_TOPIC:
+            raise PacketError("a message without a topic; an alias was not agreed on")
         content_type = self._content_type(body[properties:end]) if n_bytes else ""
         try:
             topic = body[2:end_of_topic].decode()

@@ -9,6 +9,8 @@ _BY_REFUSAL = {  # MQTT 5, 3.2.2.2
     0x86: _CREDENTIALS,
     0x87: _CREDENTIALS,
     0x8A: "the broker has banned this client",
+    0x9A: "a gateway needs a broker that retains messages",
+    0x9B: "a gateway needs a broker with quality of service 1",
 }
 _AUTHORITY = "name the file of its authority as ca"
 _OTHER_HOST = "write a host that the certificate names into the URL"

@@ -382,6 +382,8 @@ class Transport:
         if connection is None or reason.is_failure:
             why = refusal(reason.value, str(reason), self._options.address.protocol)
             raise LostError(f"refuses the connection: {why}", "refused_connections")
+        if connection.accepted_at is not None:
+            raise LostError("accepts the connection a second time")
         _log.info("broker at %s accepts the connection", self._options.address)
         connection.accept(properties)
         self.counters["reconnects"] = self.counters["connections"]
@@ -402,8 +404,12 @@ class Transport:
     def _on_suback(self, packet_id: int, reasons: "list[ReasonCode]") -> None:
         if self._connection is None:
             return
-        topics = self._connection.subscribing.pop(packet_id, [])
-        for topic, reason in zip(topics, reasons, strict=False):
+        topics = self._connection.subscribing.pop(packet_id, None)
+        if topics is None:
+            return
+        if len(reasons) != len(topics):
+            raise LostError(f"answers a subscription to {len(topics)} topics with {len(reasons)} reasons")
+        for topic, reason in zip(topics, reasons, strict=True):
             if reason.is_failure:
                 self._refuse(topic, str(reason))
                 continue

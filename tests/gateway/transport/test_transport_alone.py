@@ -148,6 +148,7 @@ def test_garbage_instead_of_an_answer_is_a_failed_connection(garbage):
         b"\x36\x06\x00\x01t\x00\x01\x00",
         b"\x90\x01\x00",
         b"\xd0\x01\x00",
+        b"\x32\x08\x00\x00\x00\x01\x03\x23\x00\x01",
         b"\x30\xff\xff\xff\xff\x7f",
     ],
 )
@@ -156,6 +157,13 @@ def test_garbage_after_the_answer_is_a_lost_connection(garbage, caplog):
         until(transport, lambda _: transport.counters["lost_connections"] == 3)
         assert transport.counters["connections"] == 3
     assert "sends something that is not MQTT" in caplog.text
+
+
+def test_a_second_acceptance_is_a_lost_connection(caplog):
+    with Actor(2 * ACCEPTS) as actor, ending(Transport(actor.url, **QUICK)) as transport:
+        until(transport, lambda _: transport.counters["lost_connections"] == 1)
+        assert transport.counters["connections"] == 1
+    assert "accepts the connection a second time" in caplog.text
 
 
 def test_what_came_before_a_connection_was_lost_is_not():
@@ -219,6 +227,13 @@ def test_a_subscription_that_is_not_answered_is_an_error():
             transport.check_subscribed(0.1)
 
 
+def test_an_answer_to_some_of_the_topics_is_a_lost_connection(caplog):
+    with Actor(ACCEPTS, b"\x90\x04\x00\x01\x00\x01") as actor, ending(Transport(actor.url, **QUICK)) as transport:
+        transport.subscribe(["mine", "theirs"])
+        until(transport, lambda _: transport.counters["lost_connections"] == 1)
+    assert "answers a subscription to 2 topics with 1 reasons" in caplog.text
+
+
 def test_a_subscription_without_acknowledgements_is_logged(caplog):
     with Actor(ACCEPTS, b"\x90\x04\x00\x01\x00\x00") as actor, ending(Transport(actor.url)) as transport:
         transport.subscribe(["t"])
@@ -229,3 +244,13 @@ def test_a_subscription_without_acknowledgements_is_logged(caplog):
 def test_all_counters_are_there_from_the_start():
     with ending(Transport("mqtt://broker")) as transport:
         assert transport.counters == dict.fromkeys(COUNTERS, 0)
+
+
+@pytest.mark.parametrize(("code", "lack"), [("9a", "that retains messages"), ("9b", "with quality of service 1")])
+def test_what_a_broker_lacks_is_named(code, lack):
+    with (
+        Actor(bytes.fromhex(f"200300{code}00")) as broker,
+        ending(Transport(broker.url, **QUICK)) as transport,
+        pytest.raises(TransportError, match=f"a gateway needs a broker {lack}"),
+    ):
+        transport.connect(PATIENCE)
