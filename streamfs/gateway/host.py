@@ -91,6 +91,7 @@ def hosted(
             on_decision=on_decision,
             view=None if settings.state is None and settings.http is None else view,
         )
+        exits.callback(gateway.stop_storing)
         gateway.recertifier = Recertifier(settings.model, trust=settings.trust)
         if lease is not None:
             gateway.lease = exits.enter_context(closing(lease))

@@ -308,6 +308,10 @@ class Gateway:
                     self._view.finish(self._core, self)
         return Summary(self._all_counters(), self._core.decided, self._core.spent)
 
+    def stop_storing(self) -> None:
+        """End the thread that stores, unless the run has done so."""
+        self._store.stop(_GOODBYE)
+
     def _begin_state(self) -> None:
         """Change the state for the first time: nothing has refused this start."""
         if self._state is not None:

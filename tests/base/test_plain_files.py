@@ -34,7 +34,7 @@ LITTLE = 400 << 20  # bytes of memory
 
 @contextmanager
 def memory_limit(n_bytes):
-    """Let the process have so many bytes of addresses more, at most."""
+    """Let the process have at most this many bytes of addresses more."""
     used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + n_bytes, before[1]))

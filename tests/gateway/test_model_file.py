@@ -279,6 +279,7 @@ def test_a_withdrawn_promise_raises_the_threshold_if_it_is_to(tmp_path):
     path.write_text("\n".join([*lines, "[promise]", 'on_withdrawal = "raise"']), encoding="utf-8")
     procedure.save(tmp_path / "model.streamfs")
     with hosted(read_settings(path)) as gateway:
+        gateway._begin_state()
         gateway._turn()
         assert gateway.core.procedure.digest == procedure.digest
         for _ in range(30):
@@ -288,5 +289,6 @@ def test_a_withdrawn_promise_raises_the_threshold_if_it_is_to(tmp_path):
         gateway._cycle.want_snapshot()  # it has no records of the labels
         gateway._cycle.flush(monotonic() + 5.0)
     with hosted(read_settings(path)) as gateway:
+        gateway._begin_state()
         gateway._turn()
         assert gateway.core.procedure.confidence == 0.99

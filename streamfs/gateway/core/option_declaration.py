@@ -12,6 +12,9 @@ MAX_WHOLE = 2**53
 MAX_NUMBER = 1e9
 """Largest number, in seconds mostly, that an option may have."""
 
+MAX_TEXT = 10_000
+"""Most bytes of a text, so that MQTT can send what is made of some; lists of them may be longer."""
+
 _SHOWN = 60  # characters of an offending value
 
 
@@ -67,6 +70,8 @@ class Option:
             return "" if isinstance(value, tuple) else "is '', expected text that is not empty"
         try:
             for text in (value,) if isinstance(value, str) else value:
+                if len(text.encode()) > MAX_TEXT:
+                    return f"has {len(text.encode())} bytes, expected at most {MAX_TEXT}"
                 if self.check is not None:
                     self.check(text)
         except ValueError as error:

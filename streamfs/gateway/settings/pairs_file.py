@@ -22,7 +22,7 @@ def read_pairs(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
             if cells:
                 _add_pair(pairs, roles, cells, f"{path}, line {reader.line_num}")
     except (csv.Error, UnicodeDecodeError, OSError) as error:
-        raise DataError(f"{path} cannot be read: {error}") from error
+        raise DataError(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from error
     return pairs
 
 

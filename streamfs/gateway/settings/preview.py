@@ -128,7 +128,7 @@ def _missing_extras(settings: Settings) -> list[str]:
 def _unfit_folders(settings: Settings) -> list[str]:
     """Return errors of folders that cannot be written; folders need not exist yet."""
     found = []
-    for key, folder in (("state", settings.state), ("spool", settings.spool)):
+    for key, folder in (("state", settings.state), ("spool", settings.spool), ("mirror", settings.mirror)):
         if folder is not None:
             there = next(path for path in (folder, *folder.parents) if path.exists())
             if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):

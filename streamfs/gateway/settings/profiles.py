@@ -62,7 +62,7 @@ def read_profile(path: Path, parameters: Mapping[str, str] | None = None) -> Dev
         text = read_text(path)
         values = tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}") from error
+        raise SettingsError(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from error
     problems = Problems(path, lines_of(text))
     own = values.get("parameters", {})
     unknown = [key for key in parameters or {} if key not in own]

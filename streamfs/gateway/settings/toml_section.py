@@ -1,5 +1,6 @@
 """A table of a TOML file, read option by option; faults are collected with their lines, not raised one by one."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING
 from pathlib import Path
@@ -22,6 +23,7 @@ _KINDS = {
     list: "an array",
     dict: "a table",
 }
+_LONGEST_NAME, _LONGEST_PATH = 255, 2000  # bytes; systems take more for a path, and folders come before this one
 _TOML_KINDS = {Path: str, tuple: list, Mapping: dict}  # of options that TOML writes as another kind
 
 
@@ -113,8 +115,10 @@ class Section:
             if default is MISSING and key not in self._values:
                 self.note(key, f"is missing, expected {option.sentence[0].lower()}{option.sentence[1:]}")
             return kind() if default is MISSING else default
-        fault = _fault_of_container(value, option.values) or option.fault(
-            key, tuple(value) if kind is tuple else value
+        fault = (
+            _fault_of_container(value, option.values)
+            or option.fault(key, tuple(value) if kind is tuple else value)
+            or (_fault_of_path(value) if kind is Path else "")
         )
         if fault:
             self.note(key, fault + (nearest(value, option.choices) if option.choices else ""))
@@ -143,6 +147,17 @@ class Section:
                 if self._place and key in self._problems.at_top:
                     unknown = "is in a table: write it above the first [...] of the file"
                 self.note(key, GONE.get(key, unknown))
+
+
+def _fault_of_path(value: str) -> str:
+    """Return why a text cannot be a path; empty if it can."""
+    try:
+        path = Path(value).expanduser()
+    except RuntimeError:
+        return f"is {shown(value)}, but there is no such user"
+    if "\0" in value or any(len(os.fsencode(part)) > _LONGEST_NAME for part in path.parts):
+        return f"is {shown(value)}, expected names without NUL and of at most {_LONGEST_NAME} bytes"
+    return "" if len(os.fsencode(path)) <= _LONGEST_PATH else f"is {shown(value)}, expected a shorter path"
 
 
 def _fault_of_container(value: object, kinds: tuple[type, ...]) -> str:

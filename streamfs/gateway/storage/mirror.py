@@ -32,11 +32,11 @@ class Mirror:
     def __init__(self, state: State, folder: Path, segment_bytes: int = Commits.segment_bytes) -> None:
         self._state, self._folder = state.folder, folder
         if not journal_path(folder).exists():
-            if folder.exists() and any(folder.iterdir()):
-                raise StateError(f"{folder} is no mirror and not empty, expected a new folder")
-            with suppress(FileNotFoundError):
-                folder.rmdir()
             with storing(folder):
+                if folder.exists() and any(folder.iterdir()):
+                    raise StateError(f"{folder} is no mirror and not empty, expected a new folder")
+                with suppress(FileNotFoundError):
+                    folder.rmdir()
                 make_folder(folder.parent)
             state.begin()
             back_up(self._state, folder)

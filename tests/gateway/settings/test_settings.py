@@ -227,6 +227,24 @@ def test_errors_have_line_and_key(problems, text):
     assert any(problem.startswith(f"gateway.toml, {expected}") for problem in problems(before + text + after))
 
 
+UNFIT = {
+    f'name = "{10_001 * "x"}"': "name has 10001 bytes, expected at most 10000",
+    f'prefix = "{3000 * chr(0x1F600)}"': "prefix has 12000 bytes, expected at most 10000",
+    'state = "a\\u0000b"': "expected names without NUL and of at most 255 bytes",
+    f'state = "a/{256 * "b"}/c"': "expected names without NUL and of at most 255 bytes",
+    f'state = "{999 * "a/"}{9 * "b"}"': "expected a shorter path",
+    'state = "~nobody-of-that-name/state"': "is '~nobody-of-that-name/state', but there is no such user",
+}
+
+
+@pytest.mark.parametrize("text", UNFIT)
+def test_texts_that_nothing_can_take_are_refused(problems, text):
+    (problem,) = problems(f"{text}\n{LEAST}")
+    assert problem.startswith("gateway.toml, line 1: ")
+    assert problem.endswith(UNFIT[text])
+    assert len(problem) < 200
+
+
 @pytest.mark.parametrize("text", WRONG_BROKER)
 def test_errors_of_the_broker_have_no_secrets(problems, text):
     url = "" if text.startswith("u") else 'url = "mqtt://localhost"\n'
