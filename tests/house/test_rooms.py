@@ -43,6 +43,7 @@ ONLY_HERE = {
         "streamfs.data.recordings.labels",
         "streamfs.data.recordings.proposals",
         "streamfs.data.recordings.rows",
+        "streamfs.data.recordings.sensor_labels",
         "streamfs.data.recordings.tables",
         "streamfs.data.recordings.times",
         "streamfs.data.recordings.ts_files",
