@@ -40,6 +40,13 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
             {"time": "ts", "stream": "device_id", "label": "activity"},
         ),
         ("device,time,sensor,value\na,0,t,1\na,1,h,2\n", {"long": ("device", "time", "sensor", "value")}),
+        (
+            "device,time,sensor,value\na,0,t,1\na,0,door,open\na,1,t,off\na,1,door,closed\n",
+            {
+                "long": ("device", "time", "sensor", "value"),
+                "values": {"off": "missing", "closed": 0, "open": 1},
+            },
+        ),
         ("time,x,note\n0,1,well\n1,2,ill\n", {"stream": "note"}),
         ("time,x,place,note\n0,1,hall,well\n1,2,hall,ill\n", {"columns": ("x",)}),
         ("time,x\n0,1\n0.1,1\n5,2\n5.17,3\n", {"period": 0.13, "resample": "last", "max_age": 0.26}),

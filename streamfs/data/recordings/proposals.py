@@ -104,8 +104,11 @@ def _label_file(tables: Sequence[Table], layout: Layout) -> dict[str, Any] | Non
 
 
 def _texts(tables: Sequence[Table], layout: Layout) -> Iterator[dict[str, Any]]:
-    """Yield what the texts in the columns of readings may be: numbers with a decimal comma, or words."""
-    parts: dict[str, list[pl.Series]] = {}
+    """Yield what the texts in the columns of readings may be: numbers with a decimal comma, or words.
+
+    The values of each sensor of a long table are a column.
+    """
+    parts: dict[tuple[str, str], list[pl.Series]] = {}
     for table in tables:
         meanings = {*(layout.stream_columns or (STREAM,)), *layout.time_columns, layout.label or LABEL, LABEL}
         not_readings = meanings | table.nameless
@@ -117,7 +120,8 @@ def _texts(tables: Sequence[Table], layout: Layout) -> Iterator[dict[str, Any]]:
         for _, batch in table.batches():
             for name in named:
                 if name in batch.columns and batch[name].dtype in (pl.String, pl.Categorical, pl.Enum):
-                    parts.setdefault(name, []).append(batch[name].cast(pl.String).unique(maintain_order=True))
+                    for sensor, cells in _by_sensor(batch, name, layout.sensor):
+                        parts.setdefault((name, sensor), []).append(cells)
     columns = [words_of(pl.concat(part)) for part in parts.values()]
     commas = [pl.concat(part).drop_nulls().str.strip_chars() for part in parts.values()]
     if layout.decimal is None and any(texts.str.contains(_COMMA).any() for texts in commas):
@@ -125,6 +129,18 @@ def _texts(tables: Sequence[Table], layout: Layout) -> Iterator[dict[str, Any]]:
             yield {"decimal": ","}
     elif values := proposed_values(columns):
         yield {"values": values}
+
+
+def _by_sensor(batch: pl.DataFrame, name: str, sensor: str | None) -> Iterator[tuple[str, pl.Series]]:
+    """Yield the different texts of a column, by sensor if it has the readings of several."""
+    cells = pl.col(name).cast(pl.String)
+    if sensor is None:
+        yield "", batch.select(cells.unique(maintain_order=True))[name]
+        return
+    for (key,), part in (
+        batch.select(sensor, cells).unique(maintain_order=True).partition_by(sensor, as_dict=True).items()
+    ):
+        yield str(key), part[name]
 
 
 def _columns(table: Table, layout: Layout) -> dict[str, Any]:

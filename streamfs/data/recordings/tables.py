@@ -365,7 +365,7 @@ def _unreadable(path: Path, error: BaseException) -> DataError:
         return DataError(f"{path} cannot be read: it is damaged")
     reason = _too_long_row(path) or str(error).partition("\n")[0]
     if "utf-8" in reason:
-        reason = "it is not in UTF-8; save it so"
+        reason = "it is not in UTF-8; save it so, or convert it as `iconv -f WINDOWS-1252 -t UTF-8` does"
     return DataError(f"{path} cannot be read: {reason}")
 
 
