@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -73,18 +73,38 @@ def training_rows(
 ) -> "tuple[Array, npt.NDArray[Any]]":
     """Validate parameters and what `fit` is given: rows as floats, NaN as the tags allow, and labels."""
     estimator._validate_params()  # noqa: SLF001 - as scikit-learn's own `fit` does
-    finite = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
-    rows, labels = validate_data(
-        estimator,
-        noted(estimator, X),
-        y,
-        dtype=np.float64,
-        ensure_all_finite=finite,
-        ensure_min_samples=ensure_min_samples,
-    )
-    check_classification_targets(labels)
+    allows_nan = bool(get_tags(estimator).input_tags.allow_nan)
+    rows: Any = noted(estimator, X)
+    labels: Any = y
+    if are_plain(rows, labels, ensure_min_samples, allows_nan=allows_nan):
+        estimator.n_features_in_ = rows.shape[1]
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+    else:
+        rows, labels = validate_data(
+            estimator,
+            rows,
+            labels,
+            dtype=np.float64,
+            ensure_all_finite="allow-nan" if allows_nan else True,
+            ensure_min_samples=ensure_min_samples,
+        )
+        check_classification_targets(labels)
     check_consistent_length(rows, groups)
     return rows, labels
+
+
+def are_plain(X: Any, y: Any, n_least: int, *, allows_nan: bool) -> bool:
+    """Return whether rows and labels are arrays that scikit-learn takes as they are, and does not warn of.
+
+    To find so takes it longer than many a fit does.
+    """
+    if not (type(X) is type(y) is np.ndarray and X.dtype == np.float64 and y.dtype.kind in "biuU"):
+        return False
+    if (X.ndim, y.ndim) != (2, 1) or X.shape[1] < 1 or not len(X) == len(y) >= max(1, n_least):
+        return False
+    is_wrong = np.isinf(X) if allows_nan else ~np.isfinite(X)
+    return not is_wrong.any() and 2 * len(np.unique(y)) <= len(y)  # it warns of more classes
 
 
 def query_rows(estimator: BaseEstimator, X: npt.ArrayLike) -> "Array":
@@ -97,13 +117,24 @@ def query_rows(estimator: BaseEstimator, X: npt.ArrayLike) -> "Array":
 
 def training_weights(sample_weight: npt.ArrayLike | None, rows: "Array") -> "Array":
     """Validate the weights of training rows: all 1 by default, not negative, with a positive, finite sum."""
-    weights: Array = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    weights: Array
+    if are_plain_weights(sample_weight, len(rows)):
+        weights = sample_weight
+    else:
+        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight is zero for every row, expected a positive weight")
     with np.errstate(over="ignore"):
         if np.isinf(weights.sum()):
             raise ValueError(f"sample_weight is up to {weights.max()}, expected weights with a finite sum")
     return weights
+
+
+def are_plain_weights(weights: Any, n_rows: int) -> "TypeGuard[Array]":
+    """Return whether weights are an array that scikit-learn takes as it is."""
+    if not (type(weights) is np.ndarray and weights.dtype == np.float64 and weights.flags.c_contiguous):
+        return False
+    return weights.shape == (n_rows,) and bool((weights >= 0.0).all() and np.isfinite(weights).all())
 
 
 def require_whole(name: str, value: object, least: int, most: int | None = None) -> None:
