@@ -179,7 +179,7 @@ def test_the_full_catalogue_can_be_offered(command, variant):
 
 def test_the_experiment_is_printed_written_and_drawn(command, variant):
     variant(lambda table: table.select("stream", "time", "label", "a.light", "b.light"))
-    words = ["figure2", "--data", "variant.csv", "--seeds", "2", "--thresholds", "0.8,0.9", "--n-jobs", "2"]
+    words = ["figure2", "--data", "variant.csv", "--seeds", "2", "--thresholds", "0.8,0.9", "--n-jobs", "1"]
     result = command(*words, "--json", "--csv", "figure2.csv", "--png", "figure2.png")
     (rows,) = result.rows
     methods = ["naive", "cost-based", "Relief", "literal", "StreamRelief", "promise"]

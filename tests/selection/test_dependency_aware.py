@@ -345,7 +345,7 @@ def test_a_rule_is_copied_with_the_ranking_and_has_a_repr():
 
 
 def test_scikit_learn_conventions():
-    check_estimator(DependencyAwareRanking(n_probes=30, check_every=10, random_state=0), on_skip=None)
+    check_estimator(DependencyAwareRanking(n_probes=9, check_every=3, random_state=0), on_skip=None)
 
 
 @pytest.mark.slow

@@ -98,8 +98,13 @@ class TestTheEvidence:
 
 
 class TestTheProcedure:
-    @pytest.mark.parametrize("model", ["c45", "extra-trees", "boosting"])
-    @pytest.mark.parametrize("channel", ["a.level", "a.level@delta:0.5"])
+    @pytest.mark.parametrize(
+        ("model", "channel"),
+        [
+            ("c45", "a.level"),
+            *((model, "a.level@delta:0.5") for model in ("c45", "extra-trees", "boosting")),
+        ],
+    )
     def test_decides_when_it_is_loaded_as_the_trajectories_that_were_tested(self, tmp_path, model, channel):
         recorded = labelled_streams(n_streams=160, n_ticks=10, gaps=0.1)
         features = [f"mean({channel})", "min(b.level@every:2)", "mean(b.noise)"]
