@@ -9,6 +9,10 @@ falling thresholds or of boosting: its search and its test on the same streams, 
 All costs are counted by today's code, as messages times their prices; in the part *joules* those of the settings as the joules of cc2420, with
 what nodes pay to wait and to listen. Today's search is told which of them is paid; the earlier one always counted messages. Costs are
 compared where both are certified in half of the tests at least.
+
+One division of a recorded set says little. Draw 1 of *appliances*, promised 0.7, was certified in 0.94 of the tests while training streams
+were held out once, and in 0.42 since they are held out three times. Over draws 1 to 8 the means are 0.32 and 0.33, and the shares range from 0
+to 0.94 and from 0.02 to 0.91.
 """
 
 from collections.abc import Iterator, Sequence
