@@ -75,9 +75,10 @@ OPTIONS = {
     ),
     "labels": click.option(
         "--labels",
-        metavar="FILE|folder|runs",
+        metavar="FILE|folder|name|runs",
         help="Where labels are, if not in a column: a file of stream,label, or of start,end,label (and stream); "
-        "the word folder for the names of the files' folders; or runs, each of one label in its column.",
+        "the word folder for the names of the files' folders; name for what the files' own begin with, as "
+        "wave_03.csv; or runs, each of one label in its column.",
     ),
     "time_format": click.option(
         "--time-format",

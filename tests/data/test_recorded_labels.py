@@ -69,6 +69,19 @@ def test_a_sensor_of_a_long_table_labels_the_others_until_its_next_value(files):
         StreamSet.read(path, long=long, columns=["door", "x"], label="door", labels="runs")
 
 
+def test_the_names_of_files_may_begin_with_the_label(files):
+    folder = files(**{name: run(0, 1) for name in ("wave_01", "wave_02", "left-turn 1", "left-turn 2")})
+    with pytest.raises(LayoutError, match="has no column 'label', only time, x; try labels='name'"):
+        StreamSet.read(folder)
+    streams = StreamSet.read(folder, labels="name")
+    assert streams.labels.tolist() == ["left-turn", "left-turn", "wave", "wave"]
+    with pytest.raises(DataError, match="stream 17 has no label in the name of its file"):
+        StreamSet.read(files(**{"17": run(0, 1)}), labels="name")
+    folder = files(on_1="stream,time,x\na,0,1\n", off_1="stream,time,x\na,1,1\n")
+    with pytest.raises(DataError, match="stream a has files that are named 'off' and 'on': which is its label"):
+        StreamSet.read([folder / "on_1.csv", folder / "off_1.csv"], labels="name")
+
+
 def test_several_columns_name_a_stream(files):
     path = files(log="day,mote,time,x\n1,a,0,1\n1,b,0,2\n2,a,0,3\n2,a,1,4\n") / "log.csv"
     streams = StreamSet.read(path, stream=("day", "mote"), labelled=False)
@@ -163,7 +176,7 @@ def test_labels_that_do_not_fit_are_refused(files, text, message):
 
 
 def test_labels_are_in_a_file_or_folders(files):
-    with pytest.raises(DataError, match="labels is 'desk', expected 'folder', 'runs', or a CSV or Parquet file"):
+    with pytest.raises(DataError, match="labels is 'desk', expected 'folder', 'name', 'runs', or a CSV or"):
         StreamSet.read(files(desk=run(0)), labels="desk")
 
 
@@ -173,7 +186,11 @@ def test_labels_are_in_a_file_or_folders(files):
         ("resample", "first", "resample is 'first', expected 'last' or 'mean'"),
         ("max_age", -1.0, "max_age is -1.0, expected a number of seconds"),
         ("long", ("a", "b"), "long is .*, expected four columns"),
-        ("labels", {"one": "on"}, "labels is of type dict, expected 'folder', 'runs' or the path of a file"),
+        (
+            "labels",
+            {"one": "on"},
+            "labels is of type dict, expected 'folder', 'name', 'runs' or the path of",
+        ),
         ("time_zone", 3, "time_zone is 3, expected a name such as"),
         ("columns", "x", "columns is 'x', expected the names of some columns"),
         ("columns", ("x", "x"), "columns is .*, expected the names of some columns, each once"),

@@ -12,7 +12,8 @@ import polars as pl
 from feature_extractors.arrays import Array
 from streamfs.data.recordings.clock_changes import refuse_shown_twice
 from streamfs.data.recordings.date_forms import date_forms
-from streamfs.data.recordings.layout import FOLDER, LABEL, RUNS, STREAM, Layout
+from streamfs.data.recordings.file_labels import PLACES_OF_FILES, of_files, proposed_place
+from streamfs.data.recordings.layout import LABEL, PLACES, RUNS, STREAM, Layout
 from streamfs.data.recordings.rows import Rows
 from streamfs.data.recordings.sensor_labels import Intervals, intervals_of_sensor
 from streamfs.data.recordings.tables import bare_name, ending_of, read_table, texts_of
@@ -26,8 +27,8 @@ STARTS, ENDS = ("start", "begin", "from", "von"), ("end", "stop", "to", "until",
 def label(rows: Rows) -> list[str]:
     """Return the label of each stream; intervals make streams of their own of the rows."""
     labels = rows.layout.labels
-    if labels == FOLDER:
-        return _of_folders(rows)
+    if labels in PLACES_OF_FILES:
+        return of_files(rows, str(labels))
     if rows.label_sensor is not None:
         return _cut(rows, intervals_of_sensor(rows, rows.label_sensor), rows.label_sensor)
     if labels == RUNS:
@@ -41,15 +42,6 @@ def label(rows: Rows) -> list[str]:
         if rows.layout.labelled and not text:
             raise DataError(f"stream {name} has no label, and others have: add a column {LABEL!r} to its file")
     return found
-
-
-def _of_folders(rows: Rows) -> list[str]:
-    """Return the folder of each stream; refuse a stream that is in two."""
-    for name, stream in rows.streams.items():
-        if len(rows.folders[stream]) > 1:
-            several = " and ".join(map(repr, sorted(rows.folders[stream])[:2]))
-            raise DataError(f"stream {name} has files in the folders {several}: which is its label?")
-    return [folder for stream in range(len(rows.streams)) for folder in rows.folders[stream]]
 
 
 def _of_runs(rows: Rows) -> list[str]:
@@ -85,9 +77,8 @@ def _of_runs(rows: Rows) -> list[str]:
 
 
 def _unlabelled(rows: Rows) -> LayoutError:
-    """Return the error of streams without labels; propose the names of the folders if there are several."""
-    table = rows.tables[0]
-    proposal = {"labels": FOLDER} if len(set[str]().union(*rows.folders.values())) > 1 else {}
+    """Return the error of streams without labels; propose what may be labels."""
+    table, proposal = rows.tables[0], proposed_place(rows)
     missing = f"{table.source} has no column {LABEL!r}, only {', '.join(table.columns)}"
     advice = "" if proposal else ": name the column by label, or a file or the folders by labels"
     return LayoutError(f"{missing}{advice}", proposal)
@@ -96,7 +87,7 @@ def _unlabelled(rows: Rows) -> LayoutError:
 def _of_file(rows: Rows, path: Path) -> list[str]:
     """Return the label of each stream by a file of labels or of intervals."""
     if not ending_of(path.name):
-        raise DataError(f"labels is {str(path)!r}, expected 'folder', 'runs', or a CSV or Parquet file")
+        raise DataError(f"labels is {str(path)!r}, expected {PLACES}, or a CSV or Parquet file")
     table = read_table(path)
     span = _span(table.columns)
     of_stream = _of_stream(table, rows, span)

@@ -17,8 +17,14 @@ STREAM, TIME, LABEL = "stream", "time", "label"
 FOLDER = "folder"
 """The labels are the names of the files' folders."""
 
+NAME = "name"
+"""The labels are what the names of the files begin with, before a number or a point."""
+
 RUNS = "runs"
 """Each run of rows with one label in its column is a stream."""
+
+PLACES = ", ".join(map(repr, (FOLDER, NAME, RUNS)))
+"""Where labels may be besides in a column and in a file."""
 
 DATE_PARTS = ("year", "month", "day", "hour", "minute", "second")
 """What columns of a time are, if they are more than two."""
@@ -53,13 +59,14 @@ class Layout:
     columns : sequence of str, optional
         The readings to take, in this order; by default all columns without another meaning, or all sensors.
     labels : str or path, optional
-        Where the labels are, if not in a column: ``"folder"``, the name of each file's folder; or a CSV or Parquet
-        file with the columns ``stream, label``, or with ``start, end, label`` (or ``from, to`` and the like), and
-        ``stream`` if the intervals are not those of all streams; ``stream`` and ``label`` may be named as in the
-        recording. A column that names all streams and the only other one are found whatever they are called. Each
-        interval (its end excluded) then is a stream of its own, such as ``desk/2``, and rows outside of all
-        intervals are left out. With ``"runs"``, the column of the label changes within streams: each run of rows
-        with one label is a stream, and rows without a label are left out.
+        Where the labels are, if not in a column: ``"folder"``, the name of each file's folder; ``"name"``, what
+        its own name begins with, before a number at the end or the first point, as of ``wave_03.csv``; or a CSV
+        or Parquet file with the columns ``stream, label``, or with ``start, end, label`` (or ``from, to`` and
+        the like), and ``stream`` if the intervals are not those of all streams; ``stream`` and ``label`` may be
+        named as in the recording. A column that names all streams and the only other one are found whatever they
+        are called. Each interval (its end excluded) then is a stream of its own, such as ``desk/2``, and rows
+        outside of all intervals are left out. With ``"runs"``, the column of the label changes within streams:
+        each run of rows with one label is a stream, and rows without a label are left out.
     time_format : str, optional
         What times are, if that is not found by itself: ``s``, ``ms``, ``us`` or ``ns``, or a format of `strftime`,
         such as ``"%d.%m.%Y %H:%M"``; ``.%f`` is the fraction of a second.
@@ -121,9 +128,7 @@ class Layout:
         if self.columns is not None:
             self._set_columns(self.columns)
         if not isinstance(self.labels, str | Path | None):
-            given = (
-                f"labels is of type {type(self.labels).__name__}, expected 'folder', 'runs' or the path of a file"
-            )
+            given = f"labels is of type {type(self.labels).__name__}, expected {PLACES} or the path of a file"
             advice = "labels in memory are a column: frame['label'] = frame['stream'].map(labels)"
             raise DataError(f"{given}; {advice}")
         check_period(self.period)

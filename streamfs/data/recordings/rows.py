@@ -40,8 +40,8 @@ class Rows:
         Label of each stream that has one in a column.
     label_codes : dict of str to int
         Numbers of the labels, if each run of rows with one is a stream.
-    folders : dict of int to set of str
-        Names of the folders of each stream's files.
+    files : dict of int to set of pairs of str
+        Folder and name of each stream's files.
     blocks : list of list of Block
         The batches of each table.
     """
@@ -52,7 +52,7 @@ class Rows:
     columns: dict[str, int] = field(default_factory=dict)
     labels: dict[int, str] = field(default_factory=dict)
     label_codes: dict[str, int] = field(default_factory=dict)
-    folders: dict[int, set[str]] = field(default_factory=dict)
+    files: dict[int, set[tuple[str, str]]] = field(default_factory=dict)
     blocks: list[list[Block]] = field(default_factory=list)
 
     @property
@@ -249,9 +249,9 @@ def _sensors(rows: Rows, sensors: pl.Series, table: Table, n_before: int) -> Few
 def _add_labels(
     rows: Rows, table: Table, meaning: _Meaning, n_before: int, batch: pl.DataFrame, streams: Codes | Few
 ) -> None:
-    """Note the label and the folder of each stream; refuse two labels of one stream."""
+    """Note the label and the files of each stream; refuse two labels of one stream."""
     for stream in np.unique(streams):
-        rows.folders.setdefault(int(stream), set()).add(table.folder)
+        rows.files.setdefault(int(stream), set()).add((table.folder, table.name))
     if meaning.label is None or rows.layout.labels == RUNS:
         return
     labels = texts_of(batch[meaning.label], table.source)
