@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.signal import lfilter
 
 from feature_extractors.arrays import Array
 
@@ -105,4 +104,7 @@ class Sum:
 
 def _filter(shocks: Array, kept: float) -> Array:
     """Add to each tick's shock the kept share of the previous tick."""
-    return np.asarray(lfilter([1.0], [1.0, -kept], shocks, axis=-1), dtype=np.float64)
+    levels = np.array(shocks.T, order="C")  # scipy.signal.lfilter does the same, but takes long to import
+    for tick in range(1, len(levels)):
+        levels[tick] += kept * levels[tick - 1]
+    return np.ascontiguousarray(levels.T)

@@ -236,6 +236,7 @@ HELP = "from streamfs.cli.app import main; main({words})"
         ("import streamfs.engine.engine", SLOW),
         ("import streamfs.gateway.service", SLOW),
         ("import streamfs.gateway.host", SLOW),
+        ("import sensors_sim.same_source", SLOW),
         ("import streamfs.page.server", (*SLOW, "streamfs.engine.engine", "streamfs.gateway.core.core")),
     ],
 )

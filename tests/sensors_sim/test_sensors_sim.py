@@ -8,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.signal import lfilter
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from sensors_sim import sources
 from sensors_sim.links import Link
 from sensors_sim.nodes import Battery, Node, NodeModel
 from sensors_sim.same_source import Quantity, SameSource, nodes_of
@@ -340,3 +342,11 @@ def test_nodes_have_the_columns_of_their_role():
 def test_invalid_arguments_are_refused_with_their_value(mistake, message):
     with pytest.raises(ValueError, match=message):
         mistake()
+
+
+@pytest.mark.parametrize(("shape", "kept"), [((1, 500), 0.999), ((7, 40), 0.3), ((3, 1), 0.5), ((2, 0), 0.5)])
+def test_levels_are_those_of_scipys_filter(shape, kept):
+    shocks = np.random.default_rng(0).normal(size=shape)
+    given = shocks.copy()
+    assert_array_equal(sources._filter(shocks, kept), lfilter([1.0], [1.0, -kept], given))
+    assert_array_equal(shocks, given)
