@@ -70,7 +70,7 @@ def test_a_channel_is_open_at_first_though_others_suffice():
 def test_noise_is_refused():
     for seed in range(3):
         with pytest.raises(TrainingError):
-            recertify(trained(), recorded(seed, apart=0.0), n_jobs=1)
+            recertify(trained(), recorded(seed, n=60, apart=0.0), n_jobs=1)
 
 
 def test_what_was_promised_before_is_on_the_card():
