@@ -2,6 +2,7 @@
 
 import gzip
 
+import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from recorded_files import NAN, WIDE, run
@@ -104,7 +105,7 @@ def test_words_stand_for_numbers_in_long_tables_too(files):
             "has no header, its first row is 33, Jog",
         ),
         ("time,x\r0,1\r1,2\r", "has carriage returns alone between rows"),
-        ("time x y\n0 1 2\n", "has one column, 'time x y', expected commas"),
+        ('"time x"\n0\n', "has one column, 'time x', expected commas"),
         ("time,x\ns,m\n0,1\n", "'s' in row 1, .* take the row out"),
         ("time,x\n0,1\n1", "ends within a row: the last has 1 cells, expected 2, and no line break"),
         ("logger 7\ntime,x\n0,1\n", "row 1 has 2 cells, expected 1 as in the header; take lines before"),
@@ -134,10 +135,22 @@ def test_what_spreadsheets_add_to_a_table_is_left_out(files, text):
 
 def test_a_comment_before_numbers_names_their_columns(files):
     folder = files(log="# logger 7\n#time,x\n0,1\n1,2\n", long="# logger 7\ntime,x\n0,1\n1,2,3\n")
-    streams = StreamSet.read(folder / "log.csv", time="#time", labelled=False)
+    streams = StreamSet.read(folder / "log.csv", labelled=False)
     assert (streams.columns, streams.values.ravel().tolist()) == (("x",), [1.0, 2.0])
     with pytest.raises(DataError, match="row 2 has 3 cells, expected 2 as in the header"):
         StreamSet.read(folder / "long.csv", labelled=False)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "  \n"])
+@pytest.mark.parametrize("begin", ["time x y", "  time   x y ", "# logger 7\n# time  x y"])
+def test_columns_may_be_set_apart_by_any_number_of_spaces(files, monkeypatch, begin, end):
+    rows = [f"{' ' * (row % 3)}{row}{' ' * (1 + row % 4)}{row * 0.5} -{row}" for row in range(60)]
+    path = files(log=end.join([begin, *rows, ""])) / "log.csv"
+    for block in (64, 2**20):
+        monkeypatch.setattr(tables, "BLOCK", block)
+        streams = StreamSet.read(path, labelled=False)
+        assert streams.columns == ("x", "y")
+        assert_array_equal(streams.values[0], np.arange(60)[:, np.newaxis] * [0.5, -1.0])
 
 
 def test_a_last_stream_may_be_called_like_a_comment(files):

@@ -56,6 +56,7 @@ _FRACTION = re.compile(r"[+-]?\d*\.\d+")
 _SEPARATORS = ",;\t|"
 _NAMELESS = re.compile(r"Unnamed: \d+|__index_level_\d+__")  # what pandas calls them where names are needed
 _COMMENTS = re.compile(rb"(?:\s*#[^\n]*\n)*")
+_SPACES, _AROUND = re.compile(rb" +"), re.compile(rb"(?m)^ | (?=\r?\n)")
 _SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
 
 
@@ -284,9 +285,12 @@ def _blocks(path: Path) -> Iterator[bytes]:
     """Yield the bytes of a CSV file in blocks of whole rows; a row ends at a line break outside of quotes."""
     with _opened(path) as file:
         rest = _without_preamble(file.read(BLOCK))
+        separator = _separator(rest)
+        squeezed = _squeezed if separator == " " else bytes
+        rest = squeezed(rest)
         header = rest.partition(b"\n")[0]
         while block := file.read(max(BLOCK, len(rest))):
-            rest += block
+            rest = squeezed(rest + block)
             end = len(rest)
             while (end := rest.rfind(b"\n", 0, end) + 1) and rest.count(b'"', 0, end) % 2:
                 end -= 1
@@ -296,15 +300,21 @@ def _blocks(path: Path) -> Iterator[bytes]:
             elif len(rest) > _LONGEST_ROW:
                 raise DataError(f"{path} has a row of more than {_LONGEST_ROW} bytes: is a line break missing?")
         if rest:
-            end_of_file = _without_last_comments(rest, header)
-            _require_whole(end_of_file, header, path)
+            end_of_file = _without_last_comments(rest, header, separator.encode())
+            _require_whole(end_of_file, header, separator.encode(), path)
             yield end_of_file
+
+
+def _squeezed(rows: bytes) -> bytes:
+    """Return rows of cells between spaces with one between each two, and none around."""
+    return _AROUND.sub(b"", _SPACES.sub(b" ", rows))
 
 
 def _without_preamble(block: bytes) -> bytes:
     """Return the beginning of a CSV file from its header on: without what spreadsheets and loggers put before it.
 
-    Lines that begin with # are comments, but for a last one that names the columns of a row of numbers behind it.
+    Lines that begin with # are comments, but for a last one that names the columns of a row of numbers behind it,
+    which loses its #.
     """
     block = block.removeprefix(BOM)
     block = block[spoken.end() :] if (spoken := _SPOKEN.match(block)) else block
@@ -314,14 +324,19 @@ def _without_preamble(block: bytes) -> bytes:
     *_, last = comments[0].splitlines(keepends=True)
     following = block[comments.end() :].partition(b"\n")[0]
     separator = _separator(following)
-    cells, names = (line.decode(errors="replace").strip().split(separator) for line in (following, last))
+    said = last.lstrip(b"# \t")
+    cells, names = (_split(line, separator) for line in (following, said))
     is_header = len(cells) == len(names) and any(_NUMBER.fullmatch(cell.strip()) for cell in cells)
-    return block[comments.end() - len(last) * is_header :]
+    return (said if is_header else b"") + block[comments.end() :]
 
 
-def _without_last_comments(block: bytes, header: bytes) -> bytes:
+def _split(line: bytes, separator: str) -> list[str]:
+    """Return the cells of a line without quotes."""
+    return line.decode(errors="replace").strip().split(None if separator == " " else separator)
+
+
+def _without_last_comments(block: bytes, header: bytes, separator: bytes) -> bytes:
     """Return the end of a CSV file without the lines behind its rows that begin with #, and are no rows."""
-    separator = _separator(header).encode()
     while True:
         text = block.rstrip()
         start = text.rfind(b"\n") + 1
@@ -331,11 +346,10 @@ def _without_last_comments(block: bytes, header: bytes) -> bytes:
         block = text[:start]
 
 
-def _require_whole(block: bytes, header: bytes, path: Path) -> None:
+def _require_whole(block: bytes, header: bytes, separator: bytes, path: Path) -> None:
     """Refuse the end of a CSV file that was cut off within a row."""
     _require_text(block, path)
     last = block[block.rfind(b"\n") + 1 :].strip(b" \r")
-    separator = _separator(header).encode()
     n_cells, expected = (line.count(separator) + 1 for line in (last, header))
     if last and b'"' not in header + last and n_cells < expected:
         raise DataError(
@@ -352,9 +366,14 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _separator(block: bytes) -> str:
-    """Return the separator of a CSV file: the first of comma, semicolon and tab that is in its header."""
-    header = block.partition(b"\n")[0].decode(errors="replace")
-    return next((separator for separator in _SEPARATORS if separator in header), ",")
+    """Return the separator of a CSV file: the first of comma, semicolon, tab and bar in its header, or a space.
+
+    A space separates cells if the row behind the header has no other separator.
+    """
+    header, _, rows = block.decode(errors="replace").partition("\n")
+    found = next((separator for separator in _SEPARATORS if separator in header), None)
+    is_spaced = " " in header.strip() and not any(each in rows.partition("\n")[0] for each in _SEPARATORS)
+    return found or (" " if is_spaced else ",")
 
 
 def _unreadable(path: Path, error: BaseException) -> DataError:
