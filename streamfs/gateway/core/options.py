@@ -15,6 +15,7 @@ _STAMPS = "is gone: every stream has the time of its own stamps, and those of ot
 GONE = {"clock": _STAMPS, "max_delay": _STAMPS}
 """Keys that earlier versions had, and what to do about them."""
 
+_LARGEST_PAYLOAD = 64_000_000  # bytes; four times as many must arrive, and no packet of MQTT has 256 MiB
 _SPARE_BYTES = 4096  # of a packet besides its payload
 
 
@@ -74,7 +75,7 @@ class Limits(OptionSection):
         Option("Share of `streams` that is evicted within an hour at most; then new ones are refused", above=0),
     ] = 0.1
     queue: Annotated[int, Option("Waiting messages; when full, the oldest of QoS 0 are dropped", least=1)] = 10_000
-    payload_bytes: Annotated[int, Option("Bytes of a message", least=1)] = 262_144
+    payload_bytes: Annotated[int, Option("Bytes of a message", least=1, most=_LARGEST_PAYLOAD)] = 262_144
     batch_samples: Annotated[int, Option("Samples of a message", least=1)] = MAX_SAMPLES
     pending: Annotated[int, Option("Readings of a stream waiting for their tick", least=1)] = 100_000
     decisions_kept: Annotated[int, Option("Decisions on disk", least=1)] = 100_000

@@ -10,6 +10,7 @@ from streamfs.gateway.core.option_declaration import Option, OptionSection
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.shards import Shard
 from streamfs.gateway.messages.topics import check_topic
+from streamfs.gateway.transport.broker_address import check_host
 
 _LAST_PORT = 65_535
 _LEVELS = ("debug", "info", "warning", "error")
@@ -64,7 +65,7 @@ class TopLevel(Options):
 class Http(OptionSection):
     """Section ``[http]``: metrics and health; without this section there is no HTTP."""
 
-    host: Annotated[str, Option("Address to listen on")] = "127.0.0.1"
+    host: Annotated[str, Option("Address to listen on", check=check_host)] = "127.0.0.1"
     port: Annotated[int, Option("Port to listen on; 0 is any free port", least=0, most=_LAST_PORT)] = 9464
     token: Annotated[
         Path | None,

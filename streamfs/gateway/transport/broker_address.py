@@ -60,6 +60,16 @@ class Tls:
         return context
 
 
+def check_host(host: str) -> None:
+    """Raise a ValueError if a text cannot be a host."""
+    try:
+        is_host = bool(host.encode("idna")) and not re.search(r"[\s\0]", host)
+    except UnicodeError:
+        is_host = False
+    if not is_host:
+        raise ValueError(f"host is {host!r}, expected a host name or an IP address")
+
+
 @dataclass(frozen=True)
 class BrokerAddress:
     """The address of a broker, the credentials for it, and the version of MQTT that it speaks, "5" or "3.1.1".
@@ -75,12 +85,7 @@ class BrokerAddress:
     protocol: str = "5"
 
     def __post_init__(self) -> None:
-        try:
-            is_host = bool(self.host.encode("idna")) and not re.search(r"\s", self.host)
-        except UnicodeError:
-            is_host = False
-        if not is_host:
-            raise ValueError(f"host is {self.host!r}, expected a host name or an IP address")
+        check_host(self.host)
         if not 1 <= self.port <= 65535:
             raise ValueError(f"port is {self.port}, expected a whole number from 1 to 65535")
         if self.protocol not in PROTOCOLS:

@@ -228,6 +228,8 @@ def test_errors_have_line_and_key(problems, text):
 
 
 UNFIT = {
+    'http = {host = ".."}': "http.host is '..', expected a host name or an IP address",
+    "limits = {payload_bytes = 64_000_001}": "expected at least 1 and at most 64000000",
     f'name = "{10_001 * "x"}"': "name has 10001 bytes, expected at most 10000",
     f'prefix = "{3000 * chr(0x1F600)}"': "prefix has 12000 bytes, expected at most 10000",
     'state = "a\\u0000b"': "expected names without NUL and of at most 255 bytes",
