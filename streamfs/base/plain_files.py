@@ -29,10 +29,11 @@ def plain(path: str | PathLike[str]) -> Path:
         ...
     OSError: [Errno 22] it is a device, expected a file: '/dev/zero'
     """
-    kind = stat.S_IFMT(os.stat(path).st_mode)  # noqa: PTH116 - any path-like
+    found = Path(path)
+    kind = stat.S_IFMT(found.stat().st_mode) if found.exists() else 0
     if kind in _OTHERS:
         raise OSError(EINVAL, f"it is {_OTHERS[kind]}, expected a file", os.fspath(path))
-    return Path(path)
+    return found
 
 
 def read_file(path: str | PathLike[str], largest: int = LARGEST) -> bytes:

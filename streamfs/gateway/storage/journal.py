@@ -1,6 +1,7 @@
 """The journal: decisions, the outbox, energy and snapshots, committed in transactions."""
 
 import hashlib
+import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from typing import Any
 import orjson
 
 from streamfs.base.plain_files import plain
-from streamfs.errors import StateError
+from streamfs.errors import StateError, StorageError
 from streamfs.gateway.core.options import Limits
 from streamfs.gateway.core.records import Mark
 from streamfs.gateway.messages.publication import Publication
@@ -188,6 +189,8 @@ def _open(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _begin(connection: sqlite3.Connection, path: Path) -> None:
+    if not os.access(path, os.W_OK):
+        raise StorageError(f"{path} may not be written")
     with using(path):
         if connection.in_transaction:
             connection.execute("COMMIT")

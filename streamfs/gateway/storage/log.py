@@ -92,12 +92,14 @@ class Log:
         self._check_open()
         if self._durable is not None:
             return
+        if self._sizes:
+            first = max(self._sizes)
+            path = self._folder / segment_name(first)
+            with storing(path):
+                self._segment = Segment(path, self._whole_bytes)
+            self._sizes[first] = self._segment.size
+            self._sync_folders()
         with storing(self._folder):
-            if self._sizes:
-                first = max(self._sizes)
-                self._segment = Segment(self._folder / segment_name(first), self._whole_bytes)
-                self._sizes[first] = self._segment.size
-                self._sync_folders()
             self._durable = DurablePosition(self._folder)
         self._durable.write(self.end)
 

@@ -15,6 +15,11 @@ from streamfs.errors import StreamfsError\n\
 try:\n    with JournalReader('journal.sqlite') as reader:\n        print(reader.counts()['energy'])\n\
 except StreamfsError as error:\n    print(error)"
 
+BEGIN = "from streamfs.gateway.storage.journal import Journal\n\
+from streamfs.errors import StreamfsError\n\
+with Journal('journal.sqlite') as journal:\n    try:\n        journal.begin()\n\
+    except StreamfsError as error:\n        print(error)"
+
 
 @pytest.fixture
 def bystander(tmp_path):
@@ -25,9 +30,9 @@ def bystander(tmp_path):
             pytest.skip("setpriv not found: root cannot be kept from writing")
         drop = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"]
 
-    def read():
-        tmp_path.chmod(0o555)
-        command = [*drop, sys.executable, "-c", READ]
+    def read(code=READ, mode=0o555):
+        tmp_path.chmod(mode)
+        command = [*drop, sys.executable, "-c", code]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
         found = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
         tmp_path.chmod(0o755)
@@ -52,3 +57,12 @@ def test_a_journal_is_read_or_said_to_be_unreadable_but_never_read_wrongly(tmp_p
     assert bystander() == "2"  # it was killed
     (tmp_path / "journal.sqlite-shm").unlink()
     assert "unable to open database file" in bystander()  # part of the folder was copied
+
+
+def test_a_journal_that_may_not_be_written_is_refused_as_it_is_begun(tmp_path, bystander):
+    path = tmp_path / "journal.sqlite"
+    with Journal(path) as journal:
+        journal.begin()
+    assert bystander(BEGIN, 0o755) == ""
+    path.chmod(0o444)
+    assert "journal.sqlite may not be written" in bystander(BEGIN, 0o755)
