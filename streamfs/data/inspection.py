@@ -48,6 +48,7 @@ _ONE_WAY = 0.98  # share of changes in one direction of a column that only rises
 _FEW = 20  # streams of a class
 _SHOWN = 3
 _SHORT = 2  # ticks
+_LONG = 1e6  # seconds of a tick
 _MOST_STATES = 10  # values of a column that may be a label
 
 
@@ -131,14 +132,21 @@ class Inspection:
                 yield f"{report.column} alone tells the group: its level may be that of a place, not of a class"
             elif report.is_still:
                 yield f"{report.column} never changes within a stream: does it measure, or name what was recorded?"
-        if self.time_tells_label >= LEAKS:
-            yield "streams of a class were recorded at one time: all that drifts tells the label, so name --groups"
         for report in self.columns:
             for value in sorted({report.low, report.high} & _NO_READINGS):
                 yield f"{report.column} is {value:g} somewhere: if that means missing, --values {value:g}=missing"
+        yield from self._time_notes()
+        yield from self._stream_notes()
+
+    def _time_notes(self) -> Iterator[str]:
+        """Yield what to know of the times."""
+        if self.time_tells_label >= LEAKS:
+            yield "streams of a class were recorded at one time: all that drifts tells the label, so name --groups"
         if self.streams.n_ticks == 1 or (self.steps is not None and self.steps.repeated > MANY):
             yield "rows share their times: were these cut short, as 1.79537E+12, or are they days without hours?"
-        yield from self._stream_notes()
+        if self.streams.period >= _LONG:
+            days = round(self.streams.period / 86400)
+            yield f"a tick is {days} days: if times are in ms, us or ns, not from 1970, say which by --time-format"
 
     def _stream_notes(self) -> Iterator[str]:
         """Yield what to know of the streams and their classes."""

@@ -134,6 +134,14 @@ def test_numbers_that_stand_for_no_reading_and_times_that_rows_share_are_noted()
     } <= {*inspect(streams).notes()}
 
 
+def test_a_tick_of_many_days_is_noted():
+    for period, n_notes in ((86400.0, 0), (5e7, 1)):
+        streams = StreamSet(NOISE[:, :, np.newaxis], ["a"] * len(NOISE), ["x"], period)
+        notes = [note for note in inspect(streams).notes() if note.startswith("a tick is")]
+        assert len(notes) == n_notes
+    assert notes[0].startswith("a tick is 579 days: if times are in ms, us or ns")
+
+
 def test_a_single_class_is_noted():
     assert "all streams have the label 'u': there is nothing to tell apart" in [
         *inspect(StreamSet(NOISE[:, :, np.newaxis], ["u"] * 60, ["x"])).notes()

@@ -47,6 +47,7 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
                 "values": {"off": "missing", "closed": 0, "open": 1},
             },
         ),
+        ("user,time,x\n1,0,1\n2,0,2\n1,1,3\n", {"stream": "user"}),
         ("time,x,note\n0,1,well\n1,2,ill\n", {"stream": "note"}),
         ("time,x,place,note\n0,1,hall,well\n1,2,hall,ill\n", {"columns": ("x",)}),
         ("time,x\n0,1\n0.1,1\n5,2\n5.17,3\n", {"period": 0.13, "resample": "last", "max_age": 0.26}),

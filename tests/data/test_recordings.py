@@ -123,6 +123,8 @@ def test_a_header_names_columns(files, text, message):
         "time,x,\n0,1,\n1,2,\n",
         "sep=;\ntime;x\n0;1\n1;2\n",
         "time| x\n0|1\n1|2",
+        "time,x\n0,1;\r\n1,2; \r\n",
+        "time,x\n0,1;\n1,2;",
         "time,x\n0,1\ntime,x\n1,2\n# end of data\n\n#\n",
         "# logger 7\n# of room 3, floor 2\ntime,x\n0,1\n1,2\n",
         "\ufeff# logger 7\n\n#,,\ntime;x\n0;1\n1;2\n",

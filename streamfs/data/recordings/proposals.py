@@ -44,6 +44,8 @@ STREAMS = (
     "mote",
     "entity id",
     "subject",
+    "user",
+    "participant",
     "session",
     "id",
     "name",

@@ -57,6 +57,7 @@ _SEPARATORS = ",;\t|"
 _NAMELESS = re.compile(r"Unnamed: \d+|__index_level_\d+__")  # what pandas calls them where names are needed
 _COMMENTS = re.compile(rb"(?:\s*#[^\n]*\n)*")
 _SPACES, _AROUND = re.compile(rb" +"), re.compile(rb"(?m)^ | (?=\r?\n)")
+_ENDED = re.compile(rb"; *(?=\r?\n|\Z)")
 _SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
 
 
@@ -286,11 +287,11 @@ def _blocks(path: Path) -> Iterator[bytes]:
     with _opened(path) as file:
         rest = _without_preamble(file.read(BLOCK))
         separator = _separator(rest)
-        squeezed = _squeezed if separator == " " else bytes
-        rest = squeezed(rest)
+        cleaned = _cleaning(rest, separator)
+        rest = cleaned(rest)
         header = rest.partition(b"\n")[0]
         while block := file.read(max(BLOCK, len(rest))):
-            rest = squeezed(rest + block)
+            rest = cleaned(rest + block)
             end = len(rest)
             while (end := rest.rfind(b"\n", 0, end) + 1) and rest.count(b'"', 0, end) % 2:
                 end -= 1
@@ -305,9 +306,13 @@ def _blocks(path: Path) -> Iterator[bytes]:
             yield end_of_file
 
 
-def _squeezed(rows: bytes) -> bytes:
-    """Return rows of cells between spaces with one between each two, and none around."""
-    return _AROUND.sub(b"", _SPACES.sub(b" ", rows))
+def _cleaning(block: bytes, separator: str) -> Callable[[bytes], bytes]:
+    """Return what rows need first: one space each between cells, no semicolons at the ends, or nothing."""
+    header, first = (line.rstrip() for line in block.split(b"\n", 2)[:2]) if b"\n" in block else (block, b"")
+    if separator == " ":
+        return lambda rows: _AROUND.sub(b"", _SPACES.sub(b" ", rows))
+    is_ended = separator != ";" and first.endswith(b";") and not header.endswith(b";")
+    return partial(_ENDED.sub, b"") if is_ended else bytes
 
 
 def _without_preamble(block: bytes) -> bytes:
