@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from streamfs.base import container
-from streamfs.base.plain_files import read_file
+from streamfs.base.plain_files import plain, read_file
 from streamfs.errors import ModelError, StorageError
 from streamfs.gateway.storage.folders import OWNERS_FILE, OWNERS_FOLDER, make_folder, sync_folder
 from streamfs.gateway.storage.segment import storing
@@ -61,7 +61,7 @@ class Models:
         with storing(path):
             make_folder(self._folder, OWNERS_FOLDER)
             if not _has(path, data):
-                container.write(path, data, OWNERS_FILE)
+                container.write(plain(path), data, OWNERS_FILE)
             sync_folder(self._folder)
         return digest
 

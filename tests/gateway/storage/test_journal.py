@@ -12,6 +12,7 @@ from threading import Event, Thread
 
 import orjson
 import pytest
+from helpers.patience import refusal
 from hypothesis import given
 from hypothesis import strategies as st
 from logs import file_limit
@@ -419,6 +420,13 @@ def test_models_are_kept_whole_and_forgotten_when_nothing_names_them(tmp_path):
     assert models.model_path(first).exists()
     models.forget_models({second}, 21, 40)
     assert list((tmp_path / "models").iterdir()) == [models.model_path(second)]
+
+
+def test_a_pipe_in_the_place_of_a_model_is_refused(tmp_path):
+    models = Models(tmp_path)
+    path = models.model_path(container.digest(b"model"))
+    os.mkfifo(path)
+    assert refusal(models.keep_model, b"model") == f"{path} cannot be written: it is a pipe, expected a file"
 
 
 def test_models_of_the_run_before_are_not_forgotten_at_once(tmp_path):
