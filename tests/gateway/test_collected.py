@@ -153,6 +153,7 @@ def test_a_state_says_itself_how_its_messages_are_read(tmp_path, capfd):
     ]
     folder = tmp_path / "state"
     with State(folder) as state:
+        state.begin()
         for record in (starts[0], *said, message("own/status/gateway", {"temperature": 1}), starts[1], said[1]):
             state.log.append([record])
         state.log.append([message("own/label/hall", b"warm", 102.0)])
