@@ -49,8 +49,8 @@ BUGS = (
     Bug(
         "a torn end stays",
         "storage/log.py",
-        "segment_name(first), self._whole_bytes)",
-        "segment_name(first), self._whole_bytes + self.torn_bytes)",
+        "Segment(path, self._whole_bytes)",
+        "Segment(path, self._whole_bytes + self.torn_bytes)",
     ),
     Bug(
         "a new segment is not in its folder",
