@@ -58,7 +58,7 @@ def test_kills_between_what_is_durable_and_its_acknowledgement(tmp_path, broker,
 
 
 def test_kills_between_a_decision_and_its_publication_and_its_leaving_the_outbox(tmp_path, broker, undisturbed):
-    kills = [("kill", "before_publish", 19), ("kill", "after_publish", 3), ("kill", "after_confirmed", 2)]
+    kills = [("kill", "before_publish", 19), ("kill", "after_confirmed", 4), ("kill", "after_publish", 3)]
     gateway, witness = survive(tmp_path, broker, traffic(), kills, seed=4)
     assert_nothing_lost(take_account(gateway, broker), undisturbed())
     assert_published(witness, undisturbed())
