@@ -42,7 +42,7 @@ class Mirror:
             back_up(self._state, folder)
         self._log = Log(log_folder(folder), segment_bytes=segment_bytes)
         try:
-            self._catch_up(state.log)
+            self._catch_up(state)
         except BaseException:
             self._log.close()
             raise
@@ -73,14 +73,16 @@ class Mirror:
         """Close the log."""
         self._log.close()
 
-    def _catch_up(self, log: Log) -> None:
-        """Append what the mirror lacks of a log."""
-        self._copy_files()
+    def _catch_up(self, state: State) -> None:
+        """Append what the mirror lacks of a state, once that is durable there: a mirror is never ahead."""
+        log = state.log
         if not log.start <= self._log.end <= log.end:
             raise StateError(
                 f"{self._folder} has records up to {self._log.end}, {self._state} has {log.start} to {log.end}: a "
                 "standby has gone on with the mirror, or it was away for too long; move it away to begin another"
             )
+        state.begin()
+        self._copy_files()
         records: list[Record] = []
         for _, record in log.read(self._log.end):
             records.append(record)
