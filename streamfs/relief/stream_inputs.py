@@ -79,15 +79,23 @@ def _is_table(X: Any) -> bool:
 
 
 def _padded(X: Any) -> Array:
-    """Return streams of different lengths as one array, NaN beyond their ends."""
-    return padded([_column(each) for each in X])
+    """Return streams as one array, NaN beyond the ends of those of a list."""
+    if isinstance(X, (list, tuple)) or not np.size(X):
+        return padded([_column(each) for each in X])
+    values = np.asarray(unmasked(X))
+    return _checked(values.reshape(-1, values.shape[2])).reshape(values.shape)
 
 
 def _column(stream: npt.ArrayLike) -> Array:
     """Return a stream as readings of shape (n_ticks, n_columns)."""
     values = np.asarray(unmasked(stream))
+    return _checked(values[:, np.newaxis] if values.ndim == 1 else values)
+
+
+def _checked(rows: npt.NDArray[Any]) -> Array:
+    """Return rows of readings as numbers; refuse what is none."""
     checked: Array = check_array(
-        values[:, np.newaxis] if values.ndim == 1 else values,
+        rows,
         dtype=np.float64,
         ensure_all_finite="allow-nan",
         ensure_min_samples=0,
