@@ -31,7 +31,6 @@ _SHORT = 1 << 30  # bytes; from twice as many on, zip archives have other record
 
 _ENCRYPTED = 1  # the bit of a member's flags
 _METHODS = zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED
-_CHUNK = 1 << 20  # bytes
 _LARGEST = 1 << 31  # rows or columns of an array, which may have none of the others
 _NPY: Any = np.lib.format  # without types before NumPy 2.4
 

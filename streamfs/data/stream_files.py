@@ -15,7 +15,7 @@ from streamfs.data.recordings.frames import frame_table
 from streamfs.data.recordings.grid import Steps, count_times
 from streamfs.data.recordings.histories import readings_of
 from streamfs.data.recordings.labels import label
-from streamfs.data.recordings.layout import FOLDER, LABEL, NAME, RUNS, STREAM, TIME, Layout
+from streamfs.data.recordings.layout import LABEL, PLACES, STREAM, TIME, Layout
 from streamfs.data.recordings.proposals import guess, recorded
 from streamfs.data.recordings.rows import MissingColumnError, read_rows
 from streamfs.data.recordings.sources import open_tables
@@ -65,7 +65,7 @@ def read_recording(
     is_said = layout.long not in (None, LONG) or (layout.long is None and layout.names_columns)
     readings = None if is_said else readings_of(given, layout.zone)
     if readings is None:
-        without = None if layout.labels in (None, FOLDER, NAME, RUNS) else Path(str(layout.labels))
+        without = None if layout.labels in (None, *PLACES) else Path(str(layout.labels))
         return read_tables(open_tables(given, without), layout, count=count)
     table = frame_table(_long_table(readings))._replace(source=" ".join(map(str, given)))
     return read_tables([table], layout if layout.long else replace(layout, long=LONG), count=count)

@@ -1,5 +1,6 @@
 """Labels of recordings: columns, files, intervals, folders."""
 
+import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 from recorded_files import WIDE, run
@@ -67,6 +68,18 @@ def test_a_sensor_of_a_long_table_labels_the_others_until_its_next_value(files):
             StreamSet.read(path, long=long, columns=columns, label="dor", labels="runs")
     with pytest.raises(DataError, match="columns has 'door', which is the label"):
         StreamSet.read(path, long=long, columns=["door", "x"], label="door", labels="runs")
+
+
+def test_large_numbers_of_a_sensor_are_labels_of_their_own():
+    rows = [
+        ("a", 0.0, "kind", 1234567.0),
+        ("a", 0.0, "x", 1.0),
+        ("a", 1.0, "kind", 1234568.0),
+        ("a", 1.0, "x", 2.0),
+    ]
+    frame = pl.DataFrame(rows, ["stream", "time", "sensor", "value"], orient="row")
+    streams = StreamSet.from_frame(frame, long=frame.columns, label="kind", labels="runs")
+    assert streams.labels.tolist() == ["1234567", "1234568"]
 
 
 def test_the_names_of_files_may_begin_with_the_label(files):

@@ -32,8 +32,8 @@ def history(path: Path, time_zone: str = "UTC", *, statistics: bool = False) -> 
         if file.read(len(DATABASE)) == DATABASE:
             return recorded_statistics(path) if statistics else recorded_states(path)
     with path.open(encoding="utf-8-sig", errors="replace") as file:
-        begun = file.read(_SEEN_CHARACTERS).split("\n")[: 1 if path.name.endswith(TABLES) else _SEEN]
-    first = [line.strip() for line in begun]
+        begun = (file.readline if path.name.endswith(TABLES) else file.read)(_SEEN_CHARACTERS)
+    first = [line.strip() for line in begun.rstrip("\n").split("\n", _SEEN)[:_SEEN]]
     return _of_text(path, first, time_zone)
 
 

@@ -87,7 +87,9 @@ def _unlabelled(rows: Rows) -> LayoutError:
 def _of_file(rows: Rows, path: Path) -> list[str]:
     """Return the label of each stream by a file of labels or of intervals."""
     if not ending_of(path.name):
-        raise DataError(f"labels is {str(path)!r}, expected {PLACES}, or a CSV or Parquet file")
+        raise DataError(
+            f"labels is {str(path)!r}, expected {', '.join(map(repr, PLACES))}, or a CSV or Parquet file"
+        )
     table = read_table(path)
     span = _span(table.columns)
     of_stream = _of_stream(table, rows, span)

@@ -23,7 +23,7 @@ NAME = "name"
 RUNS = "runs"
 """Each run of rows with one label in its column is a stream."""
 
-PLACES = ", ".join(map(repr, (FOLDER, NAME, RUNS)))
+PLACES = FOLDER, NAME, RUNS
 """Where labels may be besides in a column and in a file."""
 
 DATE_PARTS = ("year", "month", "day", "hour", "minute", "second")
@@ -128,7 +128,8 @@ class Layout:
         if self.columns is not None:
             self._set_columns(self.columns)
         if not isinstance(self.labels, str | Path | None):
-            given = f"labels is of type {type(self.labels).__name__}, expected {PLACES} or the path of a file"
+            places = ", ".join(map(repr, PLACES))
+            given = f"labels is of type {type(self.labels).__name__}, expected {places} or the path of a file"
             advice = "labels in memory are a column: frame['label'] = frame['stream'].map(labels)"
             raise DataError(f"{given}; {advice}")
         check_period(self.period)

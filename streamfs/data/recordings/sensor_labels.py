@@ -51,7 +51,7 @@ def _texts(cells: pl.Series, source: object) -> list[str]:
     """Return values as text, whole numbers without decimals."""
     if not cells.dtype.is_float():
         return texts_of(cells, source).to_list()
-    return ["" if value is None or value != value else f"{value:g}" for value in cells.to_list()]  # noqa: PLR0124
+    return ["" if value is None else f"{value:.15g}" for value in cells.fill_nan(None).to_list()]
 
 
 def _leave_out(rows: Rows, sensor: str) -> None:

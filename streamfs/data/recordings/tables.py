@@ -306,9 +306,15 @@ def _blocks(path: Path) -> Iterator[bytes]:
             yield end_of_file
 
 
+def _first_lines(block: bytes) -> tuple[bytes, bytes]:
+    """Return the header of a block, and the row behind it, without spaces around."""
+    header, _, rows = block.partition(b"\n")
+    return header.strip(b" \r"), rows.partition(b"\n")[0].strip(b" \r")
+
+
 def _cleaning(block: bytes, separator: str) -> Callable[[bytes], bytes]:
     """Return what rows need first: one space each between cells, no semicolons at the ends, or nothing."""
-    header, first = (line.rstrip() for line in block.split(b"\n", 2)[:2]) if b"\n" in block else (block, b"")
+    header, first = _first_lines(block)
     if separator == " ":
         return lambda rows: _AROUND.sub(b"", _SPACES.sub(b" ", rows))
     is_ended = separator != ";" and first.endswith(b";") and not header.endswith(b";")
@@ -375,9 +381,9 @@ def _separator(block: bytes) -> str:
 
     A space separates cells if the row behind the header has no other separator.
     """
-    header, _, rows = block.decode(errors="replace").partition("\n")
+    header, first = (line.decode(errors="replace") for line in _first_lines(block))
     found = next((separator for separator in _SEPARATORS if separator in header), None)
-    is_spaced = " " in header.strip() and not any(each in rows.partition("\n")[0] for each in _SEPARATORS)
+    is_spaced = " " in header and not any(separator in first for separator in _SEPARATORS)
     return found or (" " if is_spaced else ",")
 
 

@@ -26,6 +26,8 @@ class GridArrays:
     """The nodes, each with a slot for each channel, and the streams, each with a cell for each column.
 
     A slot feeds the cells of any streams. Nodes and streams have numbers; those of what is removed are used again.
+    `nodes` and `streams` have shape (n_reserved,) each, `slots` (n_reserved nodes * n_channels,), and `cells`
+    (n_reserved streams * n_columns,), in the order of the numbers.
     """
 
     def __init__(self, channels: Sequence[str], columns: Sequence[str]) -> None:

@@ -33,6 +33,9 @@ _SHOWN = 200  # bytes of a payload in a dead letter
 Numbers = dict[str, tuple[tuple[int, int], ...]]
 """Channels, by their numbers, and how they are fed, by what feeds them."""
 
+Heard = tuple[tuple[str, str, str, str], int | None]
+"""A device that can be asked: node, own name, profile and topic; and the spreading factor, if it is said."""
+
 
 class _Target(NamedTuple):
     """Where the messages of a topic belong."""
@@ -69,7 +72,7 @@ class Intake:
         self.rejected: list[dict[str, Any]] = []
         self.orphans: Counter[str] = Counter()
         self.aliases: dict[str, Aliases] = {}  # of metrics, by device
-        self.heard: list[tuple[tuple[str, str, str, str], int | None]] = []
+        self.heard: list[Heard] = []
         self.batteries: dict[int, float] = {}
         self._roster = roster
         self._joiner = joiner

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from streamfs.gateway.core.conduct import Conduct
 from streamfs.gateway.core.effects import Effects
+from streamfs.gateway.core.intake import Heard
 from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.messages.publication import Publication
 
@@ -51,7 +52,7 @@ class Wishes:
         for node in self._conduct.nodes:
             self._want(node)
 
-    def attend(self, heard: Iterable[tuple[tuple[str, str, str, str], int | None]], now: float) -> None:
+    def attend(self, heard: Iterable[Heard], now: float) -> None:
         """Ask the devices that were heard, as the intake notes them, for what models want of them."""
         self.note()
         for (node, name, profile, topic), factor in heard:
