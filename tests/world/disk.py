@@ -148,10 +148,9 @@ class Disk:
     def _lose_entries(self):
         """Let what was done to folders since they were synced be undone, or not: each file as a whole.
 
-        Return the folders below the root.
+        Return the folders.
         """
-        below = folders_in(self.root)
-        folders = below | folders_in(self._spool)
+        folders = folders_in(self.root) | folders_in(self._spool)
         durable = by_inode({folder: self._entries.get(inode, {}) for inode, folder in folders.items()})
         self._entries = {inode: entries(folder) for inode, folder in folders.items()}
         found = by_inode({folder: self._entries[inode] for inode, folder in folders.items()})
@@ -172,7 +171,7 @@ class Disk:
                 self._contents[durable[inode].stat().st_ino] = self._contents[inode]
         if undone:
             self._entries = {inode: entries(folder) for inode, folder in folders.items()}
-        return below
+        return folders
 
     def _lose_content(self, path, inode):
         """Let each sector that was not synced be as it was before, as it was written, or, if it is new, zero."""

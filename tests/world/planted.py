@@ -61,8 +61,8 @@ BUGS = (
     Bug(
         "the spool is not synced",
         "storage/log.py",
-        "for folder in (self._spool, self._folder):",
-        "for folder in (self._folder,):",
+        "[self._spool.folder, self._folder]",
+        "[self._folder]",
     ),
     Bug(
         "commits are journalled before they are durable",
@@ -87,6 +87,18 @@ BUGS = (
         "storage/mirror.py",
         "            journal.copy_to(partial)\n            partial.replace(path)\n",
         "",
+    ),
+    Bug(
+        "a mirror lets go of what the spool lacks",
+        "storage/mirror.py",
+        "self._log.release(start)",
+        "self._log.release(journal.oldest_snapshot_position)",
+    ),
+    Bug(
+        "a segment of a mirror replaces one of the spool",
+        "storage/spool_writer.py",
+        "[] if self._is_passed else self._overlapping(path, end)",
+        "[]",
     ),
     Bug(
         "a model has a name before it is durable", "../base/container.py", "        os.fsync(file.fileno())\n", ""

@@ -33,6 +33,7 @@ from streamfs.gateway.storage.segment import Segment, first_position, segments
 from streamfs.gateway.storage.state import State, journal_path, log_folder
 
 HEARD = 1.0  # seconds after which devices have heard what was published last
+MIRRORED = 3  # as large a segment of the mirror is as one of the log, so that they are cut at other records
 DOWNTIME = (0.0, 0.2, 3.0)  # seconds from a death to the next life
 
 
@@ -153,7 +154,7 @@ class World:
         folder, size = self._folder / "state", commits["segment_bytes"]
         self._state = State(folder, segment_bytes=size, spool=self._folder / "spool")
         if self._scenario.is_mirrored:
-            self._mirror = Mirror(self._state, self._folder / "mirror", size)
+            self._mirror = Mirror(self._state, self._folder / "mirror", MIRRORED * size)
             self._state.mirror = self._mirror
         model_file = ModelFile(lambda: self._model)
         self._transport = SimulatedTransport(

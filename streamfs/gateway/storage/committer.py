@@ -158,7 +158,7 @@ class Committer:
         try:
             self._log.release(self._journal.oldest_snapshot_position)
             if (mirror := self._mirror()) is not None:
-                mirror.renew(self._journal)
+                mirror.renew(self._journal, self._log.start)
         except StorageError as error:
             self._count("release_failures", error)
 

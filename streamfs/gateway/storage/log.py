@@ -22,11 +22,11 @@ from streamfs.gateway.storage.segment import (
     Segment,
     find_end,
     first_position,
-    move,
     segment_name,
     segments,
     storing,
 )
+from streamfs.gateway.storage.spool_writer import SpoolWriter
 
 __all__ = ["Log", "read_log", "read_segment"]
 
@@ -55,7 +55,7 @@ class Log:
         self._folder, self._segment_bytes = Path(folder), segment_bytes
         self._segment_seconds = inf if segment_seconds is None else segment_seconds
         self._begun = inf  # arrival of the first record appended to the newest segment since it was opened
-        self._spool = None if spool is None else Path(spool)
+        self._spool: SpoolWriter | None = None
         self._lock: IO[bytes] | None = None
         self._durable: DurablePosition | None = None
         self._segment: Segment | None = None  # the newest; None before the first and after abandoning
@@ -66,8 +66,7 @@ class Log:
         with ExitStack() as exits, storing(self._folder):
             exits.callback(self.close)
             make_folder(self._folder, OWNERS_FOLDER)
-            if self._spool is not None:
-                make_folder(self._spool)
+            self._spool = None if spool is None else SpoolWriter(Path(spool))
             self._lock = _lock(self._folder)
             self._whole_bytes = self._find_end()
             exits.pop_all()
@@ -160,10 +159,15 @@ class Log:
 
     def release(self, position: int) -> None:
         """Move segments whose records all lie before a position to the spool, or remove them; the newest stays."""
-        released = [first for first, following in pairwise(tuple(self._sizes)) if following <= position]
-        for first in released:
-            with storing(self._spool or self._folder):
-                move(self._folder / segment_name(first), self._spool)
+        released = [(first, end) for first, end in pairwise(tuple(self._sizes)) if end <= position]
+        for first, end in released:
+            path = self._folder / segment_name(first)
+            if self._spool is None:
+                with storing(self._folder):
+                    path.unlink()
+            else:
+                with storing(self._spool.folder):
+                    self._spool.take(path, end)
             self._has_moved = True
             del self._sizes[first]
         if self._has_moved:
@@ -207,10 +211,9 @@ class Log:
 
     def _sync_folders(self) -> None:
         """Make moves durable: what left the log is in the spool first, also what a process moved that has died."""
-        for folder in (self._spool, self._folder):
-            if folder is not None:
-                with storing(folder):
-                    sync_folder(folder)
+        for folder in [self._folder] if self._spool is None else [self._spool.folder, self._folder]:
+            with storing(folder):
+                sync_folder(folder)
         self._has_moved = False
 
     def _segment_for(self, n_bytes: int, arrival: float) -> Segment:
@@ -230,7 +233,7 @@ class Log:
         segment = Segment(self._folder / segment_name(self._synced))
         try:
             if self._has_moved and self._spool is not None:  # what has left the folder is in the spool first
-                sync_folder(self._spool)
+                sync_folder(self._spool.folder)
             sync_folder(self._folder)
             segment.write(self._unsynced)
         except OSError:

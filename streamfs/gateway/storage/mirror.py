@@ -57,8 +57,11 @@ class Mirror:
         """Make what was appended durable."""
         self._log.sync()
 
-    def renew(self, journal: Journal) -> None:
-        """Copy the journal after a snapshot, and let go of the records that it does not need."""
+    def renew(self, journal: Journal, start: int) -> None:
+        """Copy the journal after a snapshot, and let go of the records before where the state's log starts.
+
+        What that still has may not be in its spool, which a standby goes on with, too.
+        """
         path = journal_path(self._folder)
         partial = path.with_name(f"{path.name}.partial")
         with storing(path):
@@ -67,7 +70,7 @@ class Mirror:
             partial.replace(path)
             sync_folder(self._folder)
         self._copy_files()
-        self._log.release(journal.oldest_snapshot_position)
+        self._log.release(start)
 
     def close(self) -> None:
         """Close the log."""

@@ -2,17 +2,15 @@
 
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from errno import EXDEV
 from pathlib import Path
 from typing import IO
 from zlib import crc32
 
 from streamfs.base.plain_files import plain
 from streamfs.errors import LogError, StorageError
-from streamfs.gateway.storage.folders import OWNERS_FILE, check_in_place, open_owned, sync_folder
+from streamfs.gateway.storage.folders import check_in_place, open_owned
 from streamfs.gateway.storage.frames import MARK_BYTES, Frame, read_frame
 
 _KIND, _VERSION = b"streamfs log ", b"1"
@@ -63,27 +61,6 @@ def find_end(path: Path) -> tuple[int, int]:
         if _has_frame_after(file, mark, size, limit):
             raise LogError(f"{path} is damaged at byte {size}: no whole frame there, but one after it")
     return position, size
-
-
-def move(path: Path, spool: Path | None) -> None:
-    """Move a segment to a spool, perhaps on another file system, or remove it if there is none."""
-    if spool is None:
-        path.unlink()
-        return
-    try:
-        path.replace(spool / path.name)
-    except OSError as error:
-        if error.errno != EXDEV:
-            raise
-        partial = spool / f"{path.name}.partial"
-        partial.touch(OWNERS_FILE)
-        with path.open("rb") as source, partial.open("wb") as copy:
-            shutil.copyfileobj(source, copy)
-            copy.flush()
-            os.fsync(copy.fileno())
-        partial.replace(spool / path.name)
-        sync_folder(spool)
-        path.unlink()
 
 
 @contextmanager

@@ -65,7 +65,7 @@ def test_a_spool_that_fails_keeps_the_segment(tmp_path):
     records = filled(tmp_path / "log", segment_bytes=300)
     with closing(Log(tmp_path / "log", spool=tmp_path / "spool")) as log:
         (tmp_path / "spool").rmdir()
-        with pytest.raises(StorageError, match="spool cannot be written: No such file"):
+        with pytest.raises(StorageError, match="spool cannot be read: No such file"):
             log.release(9)
         assert [record for _, record in log.read()] == records
         (tmp_path / "spool").mkdir()
