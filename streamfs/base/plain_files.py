@@ -29,11 +29,13 @@ def plain(path: str | PathLike[str]) -> Path:
         ...
     OSError: [Errno 22] it is a device, expected a file: '/dev/zero'
     """
-    found = Path(path)
-    kind = stat.S_IFMT(found.stat().st_mode) if found.exists() else 0
+    try:
+        kind = stat.S_IFMT(os.stat(path).st_mode)  # noqa: PTH116 - at each start, often
+    except (OSError, ValueError):
+        kind = 0
     if kind in _OTHERS:
         raise OSError(EINVAL, f"it is {_OTHERS[kind]}, expected a file", os.fspath(path))
-    return found
+    return Path(path)
 
 
 def read_file(path: str | PathLike[str], largest: int = LARGEST) -> bytes:

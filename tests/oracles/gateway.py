@@ -1,6 +1,7 @@
 """A slow gateway in lists and dicts: each tick is worked out anew from all that was received."""
 
 from collections import Counter
+from itertools import compress
 from math import ceil, floor, isnan, nan
 from typing import NamedTuple
 
@@ -254,10 +255,11 @@ class NaiveGateway:
     def sample(self, stream, tick):
         samples, openings = self.samples[stream], self.procedures[stream].openings
         is_open = [opening <= len(samples) + 1 for opening in openings]
-        columns = zip(self.sources[stream], is_open, strict=True)
-        sample = [self.shown(stream, column, tick) if has_opened else nan for column, has_opened in columns]
-        if not samples and np.isnan(sample)[is_open].any():
+        columns = self.sources[stream]
+        if not samples and any(isnan(self.shown(stream, each, tick)) for each in compress(columns, is_open)):
             return
+        known = zip(columns, is_open, strict=True)
+        sample = [self.shown(stream, column, tick) if has_opened else nan for column, has_opened in known]
         samples.append((tick, sample))
         confidence, label = self.confidence(stream)
         if confidence >= self.threshold(stream, len(samples)):

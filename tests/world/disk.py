@@ -29,6 +29,7 @@ class Disk:
         process.on_death = self.put_aside
         self._contents = {}  # durable bytes by inode
         self._entries = {}  # durable inodes by name, by the inode of their folder
+        self._may_fail = "power" in process.deaths.values()
         self._n_syncs = 0
         self._journal_before = None  # bytes of the write-ahead log before the commit under way
         self._honest_database = None  # the database when the disk began to lie
@@ -49,7 +50,7 @@ class Disk:
         self._n_syncs += 1
         if self._n_syncs in self._faults.failing_syncs:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        if not self._faults.lies(self._timeline.now):
+        if self._may_fail and not self._faults.lies(self._timeline.now):
             self._keep(descriptor)
 
     def write(self, file, data):

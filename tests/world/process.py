@@ -20,7 +20,7 @@ class Process:
         self.on_death = None  # called at the moment of death
         self.is_dead = False
         self.death = self.doom = None
-        self._deaths = deaths
+        self.deaths = deaths
 
     def begin(self):
         """Begin another life."""
@@ -31,7 +31,7 @@ class Process:
         if self.is_dead:
             raise Killed
         self.n_dealings += 1
-        doom, self.doom = self.doom or self._deaths.get(self.n_dealings), None
+        doom, self.doom = self.doom or self.deaths.get(self.n_dealings), None
         if doom is not None:
             self.death = doom
             self.is_dead = True

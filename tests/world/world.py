@@ -302,7 +302,8 @@ def empty_journal() -> bytes:
     """Return the file of a journal without rows, since each world would make the same one."""
     with TemporaryDirectory() as folder:
         path = journal_path(folder)
-        Journal(path).close()
+        with Journal(path) as journal:
+            journal.begin()
         return path.read_bytes()
 
 
