@@ -63,5 +63,6 @@ def _remedy(error: OSError, *, has_tls: bool) -> str:
         return of_client
     if isinstance(error, ssl.SSLError | ConnectionError):
         other = "mqtt:// if it has none" if has_tls else "mqtts:// if it has"
-        return f"look whether the broker has TLS at this port, and write {other}"
+        remedy = f"look whether the broker has TLS at this port, and write {other}"
+        return remedy if isinstance(error, ssl.SSLError) else f"{remedy}; or raise the broker's max_packet_size"
     return ""

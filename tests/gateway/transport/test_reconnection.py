@@ -19,6 +19,7 @@ from helpers.transports import (
     until,
 )
 
+from streamfs.errors import TransportError
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.transport.connection import LostError
 from streamfs.gateway.transport.transport import Transport
@@ -36,6 +37,18 @@ def test_a_broker_that_comes_later_is_found(broker):
         assert numbers(receive(transport, 1)) == [1]
         assert transport.is_subscribed
         assert (transport.counters["connections"], transport.counters["reconnects"]) == (1, 0)
+
+
+@mqtt
+@pytest.mark.usefixtures("broker")
+def test_a_broker_that_takes_only_small_packets_is_named():
+    """It cuts the connection, as one that expects TLS does."""
+    with (
+        Broker("max_packet_size 20") as small,
+        ending(Transport(small.url, "gateway", **QUICK)) as transport,
+        pytest.raises(TransportError, match=r"TLS at this port.*; or raise the broker's max_packet_size"),
+    ):
+        transport.connect(PATIENCE)
 
 
 @mqtt
