@@ -5,6 +5,7 @@ from threading import Event, Thread
 import pytest
 from accounts import assert_nothing_lost, await_readings, take_account
 from gateway_process import GatewayProcess
+from helpers.records import raw
 from survival import SPOOLED, split
 from traffic import traffic
 from witness import Publisher
@@ -12,8 +13,11 @@ from witness import Publisher
 from streamfs.errors import StateError
 from streamfs.gateway.storage import backup
 from streamfs.gateway.storage.backup import back_up
-from streamfs.gateway.storage.state import State
+from streamfs.gateway.storage.segment import segments
+from streamfs.gateway.storage.state import State, log_folder
 from streamfs.gateway.storage.verification import Verified
+
+HOLE = 1 << 24  # bytes
 
 
 @pytest.mark.mqtt
@@ -45,6 +49,24 @@ def test_a_gateway_goes_on_from_a_copy_that_was_made_while_it_ran(tmp_path, brok
         await_readings(gateway, second)
         gateway.stop()
         assert_nothing_lost(take_account(gateway, broker), undisturbed())
+
+
+def test_a_copy_has_the_holes_of_what_is_copied(tmp_path):
+    """After a failure of the power a log may end in one, which takes no room."""
+    with State(tmp_path / "state") as state:
+        state.begin()
+        state.log.append([raw("sensors/n1/light", b"410")])
+        state.log.sync()
+    (segment,) = segments(log_folder(tmp_path / "state"))
+    with segment.open("r+b") as file:
+        file.truncate(HOLE)
+        file.seek(HOLE // 2)
+        file.write(b"~")
+    back_up(tmp_path / "state", tmp_path / "copy")
+    copy = log_folder(tmp_path / "copy") / segment.name
+    assert copy.read_bytes() == segment.read_bytes()
+    assert 512 * copy.stat().st_blocks < HOLE // 10
+    assert copy.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_copy_that_is_not_whole_is_made_again(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from streamfs.gateway.storage.folders import OWNERS_FILE, OWNERS_FOLDER, make_fo
 from streamfs.gateway.storage.journal_reader import JournalReader
 from streamfs.gateway.storage.models import ENDING
 from streamfs.gateway.storage.segment import reading, segments, storing
+from streamfs.gateway.storage.sparse_files import copy_sparse
 from streamfs.gateway.storage.state import journal_path, log_folder, models_folder
 from streamfs.gateway.storage.verification import verify_state
 
@@ -51,7 +52,8 @@ def back_up(state: str | PathLike[str], target: str | PathLike[str], progress: P
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from streamfs.gateway.storage.state import State
+    >>> from streamfs.gateway.storage.sparse_files import copy_sparse
+    from streamfs.gateway.storage.state import State
     >>> with TemporaryDirectory() as folder:
     ...     with State(Path(folder) / "state") as new:
     ...         new.begin()
@@ -95,17 +97,17 @@ def _copy(source: Path, target: Path, progress: Progress) -> int:
 
 def _copy_file(path: Path, to: Path) -> None:
     """Copy a file durably; one that is gone by now is left out, and missed by the verification if it is needed."""
-    if not path.exists():
-        return
     with reading(path):
         plain(path)
     with storing(to):
-        make_folder(to.parent, OWNERS_FOLDER)
         try:
-            shutil.copyfile(path, to)
+            source = path.open("rb")
         except FileNotFoundError:
             return
+        make_folder(to.parent, OWNERS_FOLDER)
+        with source, to.open("wb") as copy:
+            copy_sparse(source, copy)
+            copy.flush()
+            os.fsync(copy.fileno())
         to.chmod(OWNERS_FILE)
-        with to.open("rb") as file:
-            os.fsync(file.fileno())
         sync_folder(to.parent)

@@ -1,7 +1,6 @@
 """The spool: a folder that keeps the segments that a log has released."""
 
 import os
-import shutil
 from bisect import bisect
 from collections.abc import Iterable
 from contextlib import closing
@@ -21,6 +20,7 @@ from streamfs.gateway.storage.segment import (
     segments,
     whole_frames,
 )
+from streamfs.gateway.storage.sparse_files import copy_sparse
 
 
 class SpoolWriter:
@@ -96,7 +96,7 @@ def _move(path: Path, folder: Path) -> None:
         partial = folder / f"{path.name}.partial"
         partial.touch(OWNERS_FILE)
         with path.open("rb") as source, partial.open("wb") as copy:
-            shutil.copyfileobj(source, copy)
+            copy_sparse(source, copy)
             copy.flush()
             os.fsync(copy.fileno())
         partial.replace(folder / path.name)
