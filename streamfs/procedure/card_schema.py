@@ -117,6 +117,8 @@ class PromiseFacts(_Measured):
     worst_group: NotRequired[GroupFacts]
     searched_on: NotRequired[float | None]
     copies: NotRequired[int | None]
+    sharing: NotRequired[int | None]
+    torn: NotRequired[int | None]
 
 
 class EarlierFacts(TypedDict):
@@ -150,7 +152,8 @@ class HeldOutFacts(TypedDict):
 
     Means of the confidence that was stated, of the ticks and of what was sent are of the labelled streams. `asked`
     is the confidence as the classifier states it, before its calibration, at which they were decided. `stopping`
-    is the rule of the procedure. `waiting` is there if notably more would be right at a later tick.
+    is the rule of the procedure. `waiting` is there if notably more would be right at a later tick, and `torn` if
+    streams share a node's readings with so many others that they could not be held out together.
     """
 
     streams: int
@@ -162,6 +165,7 @@ class HeldOutFacts(TypedDict):
     asked: NotRequired[float]
     stopping: NotRequired[StoppingFacts]
     waiting: NotRequired[WaitingFacts]
+    torn: NotRequired[int]
     streams_of: dict[str, float]
     labelled_of: dict[str, float]
     right_of: dict[str, float]

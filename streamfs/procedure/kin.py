@@ -8,15 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.arrays import Array
+from streamfs.data.shared_columns import shared_columns
 
 if TYPE_CHECKING:
     from streamfs.data.streams import StreamSet
 
 Relation = npt.NDArray[np.bool_]
 """Which streams go together, two by two, shape (n_streams, n_streams); each with itself."""
-
-FEWEST_CHANGES = 8
-"""Changes of a column's readings below which it may equal another by chance."""
 
 MOST_STREAMS = 1000
 """Streams among which relations are sought; of more, some are drawn."""
@@ -73,13 +71,9 @@ class Kin:
         """
         n = len(streams)
         drawn = np.sort(np.random.default_rng(0).permutation(n)[:MOST_STREAMS])
-        columns = [_columns(streams.values[i]) for i in drawn.tolist()]
-        numbers = {column: number for number, column in enumerate(sorted(set().union(*columns)))}
-        has = np.zeros((len(drawn), len(numbers)), dtype=np.float32)
-        for row, of_stream in zip(has, columns, strict=True):
-            row[[numbers[column] for column in of_stream]] = 1.0
-        n_having = has.sum(axis=0)
-        shared = has[:, (n_having > 1) & (n_having <= len(drawn) / 2)]
+        rows, numbers = shared_columns(streams.values[drawn])
+        shared = np.zeros((len(drawn), numbers.max(initial=-1) + 1), dtype=np.float32)
+        shared[rows, numbers] = 1.0
         share = (shared @ shared.T > 0) | np.eye(len(drawn), dtype=bool)
         with_a_third = share.astype(np.float32) @ share > 0
         relations = [share, with_a_third]
@@ -128,15 +122,6 @@ class Kin:
             if share <= MOST_RELATED:
                 effects[place] = float(np.sum(scores * (related @ scores)) / variance / (1 - share))
         return effects
-
-
-def _columns(values: Array) -> set[bytes]:
-    """Return the columns of a stream that change often enough."""
-    return {
-        column.tobytes()
-        for column in np.ascontiguousarray(values.T)
-        if np.count_nonzero(np.diff(np.nan_to_num(column))) >= FEWEST_CHANGES
-    }
 
 
 def _ranks(values: Array) -> Array:

@@ -17,6 +17,8 @@ from streamfs.selection.by_name import MakeSelector
 from streamfs.training import arguments
 from streamfs.training.balance import Balance
 from streamfs.training.decision_costs import DecisionCosts
+from streamfs.training.description import with_ties
+from streamfs.training.kept_together import held_out_together
 from streamfs.training.learners import FOREST
 from streamfs.training.least_cost import LeastCost
 from streamfs.training.models import TREE, TrainingModel
@@ -158,6 +160,7 @@ def train(
     is_anticipated, confidence = arguments.confidence_of(confidence, select, CHANNELS)
     streams = arguments.counting(streams, select, CHANNELS, is_anticipated=is_anticipated)
     arguments.require_classes(streams)
+    streams, ties = held_out_together(streams)
     asked = {"error": error_cost, "delay": delay_cost, "sending": sending_cost}
     given = {name: cost for name, cost in asked.items() if cost is not None}
     decision_costs = DecisionCosts(is_anticipated=is_anticipated, **given)
@@ -183,9 +186,8 @@ def train(
     if select == CHANNELS:
         pricing = replace(pricing, own=own_costs(offered, costs))
         chosen = TrainingModel(FOREST if classifier is None else classifier, confidence or USUAL_CONFIDENCE, seed)
-        return LeastCost(streams, offered, pricing, decision_costs, chosen, limit, confidence).procedure(
-            progress or quiet
-        )
+        cheapest = LeastCost(streams, offered, pricing, decision_costs, chosen, limit, confidence)
+        return with_ties(cheapest.procedure(progress or quiet), ties)
     chosen = TrainingModel(TREE if classifier is None else classifier, confidence or USUAL_CONFIDENCE, seed)
     ranked = RankedFeatures(streams, offered, pricing, costs, make_selector, n_features, chosen, limit)
-    return ranked.procedure(progress or quiet)
+    return with_ties(ranked.procedure(progress or quiet), ties)

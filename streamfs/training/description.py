@@ -19,6 +19,7 @@ from streamfs.procedure.kin import Kin
 from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.procedure.reference import OF_CLASSIFIER, reference_of
 from streamfs.training.held_out import Followed
+from streamfs.training.kept_together import Ties
 from streamfs.training.other_thresholds import follow_priced, other_thresholds
 
 
@@ -52,6 +53,14 @@ def with_held_out(
     reference = {name: bins for name, bins in found.items() if name not in OF_CLASSIFIER}
     about = {"held_out": held_out, "reference": reference, "other_thresholds": other_thresholds(followed)}
     return replace(procedure, about={**procedure.about, **about})
+
+
+def with_ties(procedure: Procedure, ties: Ties) -> Procedure:
+    """Add to what held-out streams showed how many of them share a node's readings with others."""
+    about = dict(procedure.about)
+    if ties.torn and "held_out" in about:
+        about["held_out"] = {**about["held_out"], "torn": ties.torn}
+    return replace(procedure, about=about)
 
 
 def with_card(

@@ -39,17 +39,15 @@ def show(procedure: "Procedure", out: Path, *, as_json: bool) -> None:
     """Print a model, and what was promised or measured, with its meaning and limits."""
     from streamfs.cli import console
     from streamfs.procedure.card_schema import read_held_out
+    from streamfs.procedure.ties_text import ties_text
 
     promise, point, card = (procedure.about.get(name) for name in ("promise", "point", "card"))
     unit = card["radio"]["unit"] if card else ""
     evidence, meaning = "", ""
     if promise is not None:
         evidence, meaning = promised(promise, unit) + _sent(procedure.about.get("sends")), MEANING
-        if promise.get("copies"):
-            console.say(
-                f"warning: {promise['copies']} streams are equal, or nearly equal, to others: they were kept on "
-                "one side of the test, but count as if each had been recorded on its own; leave copies out"
-            )
+        for sentence in ties_text(promise):
+            console.say(f"warning: {sentence}")
     elif point is not None:
         evidence, meaning = measured(point, unit), MEASURED
     held_out = read_held_out(procedure.about.get("held_out"))

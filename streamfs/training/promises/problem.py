@@ -201,7 +201,7 @@ class PromiseProblem:
             **model.evidence(certificate.point.threshold),
             **self._worst_group(trainer, model, certificate),
             "searched_on": len(self.split.train),
-            "copies": self.split.n_copies,
+            **self.split.ties._asdict(),
             "subsets": len(scorer.scores),
             "all_features_cost": everything.cost if everything is not None and everything.is_likely else None,
         }

@@ -204,7 +204,7 @@ class _Place:
         evidence = certificate.to_json(self.procedure.classes) | {
             **model.evidence(certificate.point.threshold),
             "searched_on": len(split.train),
-            "copies": split.n_copies,
+            **split.ties._asdict(),
         }
         earlier = {"model": self.procedure.digest, "how": how, "promise": old.get("promise")}
         before = read_earlier(old.get("recertified"))

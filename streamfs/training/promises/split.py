@@ -10,7 +10,7 @@ from feature_extractors.arrays import Integers
 from streamfs.data.streams import Labels, StreamSet
 from streamfs.errors import DataError
 from streamfs.selection.folds import make_folds
-from streamfs.training.promises.copies import kept_together
+from streamfs.training.kept_together import Ties, kept_together
 from streamfs.training.promises.promise import Promise
 
 N_PARTS = 5
@@ -21,21 +21,21 @@ N_TEST_PARTS = 2
 class TrainTestSplit(NamedTuple):
     """Training and test streams without a common group; `groups` are those of the training streams.
 
-    Streams that are copies of others share a group; `n_copies` counts them. `test_groups` are those of the test
-    streams as they were given, None if none were.
+    Streams that tell of each other share a group; `ties` counts them. `test_groups` are those of the test streams
+    as they were given, None if none were.
     """
 
     train: StreamSet
     test: StreamSet
     groups: npt.NDArray[Any] | None
-    n_copies: int = 0
+    ties: Ties
     test_groups: npt.NDArray[Any] | None = None
 
     @classmethod
     def of(cls, streams: StreamSet, groups: npt.ArrayLike | None, seed: int) -> Self:
         """Divide streams in two, class by class, at random."""
         labels, known = streams.labels, None if groups is None else _known(groups, streams)
-        sites, n_copies = kept_together(streams, known)
+        sites, ties = kept_together(streams, known)
         _require_units(labels, sites)
         folds = make_folds(np.zeros((len(streams), 1)), labels, sites, N_PARTS, seed)
         tested = np.concatenate([fold.test for fold in folds[:N_TEST_PARTS]])
@@ -44,7 +44,7 @@ class TrainTestSplit(NamedTuple):
         _require_learnable(labels, sites, train)
         left = None if sites is None else sites[train]
         tested_groups = None if known is None else known[test]
-        return cls(streams.take(train), streams.take(test), left, n_copies, tested_groups)
+        return cls(streams.take(train), streams.take(test), left, ties, tested_groups)
 
     def require_enough(self, promise: Promise) -> None:
         """Refuse a test that could not be passed even if every label were right, of each class if so promised."""

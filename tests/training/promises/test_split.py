@@ -8,6 +8,7 @@ from numpy.testing import assert_array_equal
 
 from streamfs import StreamSet
 from streamfs.errors import DataError
+from streamfs.training.kept_together import Ties
 from streamfs.training.promises import Promise
 from streamfs.training.promises.promise import PER_CLASS
 from streamfs.training.promises.split import TrainTestSplit
@@ -154,6 +155,7 @@ class TestRequireEnough:
 
     def test_more_are_needed_if_groups_leave_less_than_two_fifths_for_the_test(self):
         streams = some_streams(["a", "b"] * 30)
-        parts = TrainTestSplit(streams.take(np.arange(45)), streams.take(np.arange(45, 60)), np.arange(45) // 5)
+        train, test = streams.take(np.arange(45)), streams.take(np.arange(45, 60))
+        parts = TrainTestSplit(train, test, np.arange(45) // 5, Ties(0, 0, 0))
         with pytest.raises(DataError, match=r"^of 60 streams 15 are left .* at least 29: .* record 56 more$"):
             parts.require_enough(Promise(0.9))

@@ -1,7 +1,6 @@
 """Streams that are copies of others, though they were recorded under names of their own."""
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
@@ -38,24 +37,6 @@ def copies(streams: StreamSet) -> Integers:
     one, other = unlike[_near_pairs(streams.values[unlike])].T
     links = coo_array((np.ones(len(one)), (one, other)), shape=(len(streams), len(streams)))
     return np.asarray(connected_components(links, directed=False)[1][number], dtype=np.int64)
-
-
-def kept_together(
-    streams: StreamSet, sites: npt.NDArray[np.str_] | None
-) -> tuple[npt.NDArray[np.generic] | None, int]:
-    """Return groups that hold the copies and the given groups together, and the number of streams with a copy.
-
-    Without copies the groups are those that were given.
-    """
-    of = copies(streams)
-    n_copies = int((np.bincount(of)[of] > 1).sum())
-    if not n_copies:
-        return sites, 0
-    if sites is None:
-        return of, n_copies
-    n, place = len(streams), np.unique(sites, return_inverse=True)[1]
-    links = coo_array((np.ones(n), (of, of.max() + 1 + place)), shape=(n + place.max() + 1,) * 2)
-    return connected_components(links, directed=False)[1][of], n_copies
 
 
 def _changes(values: Array) -> Integers:

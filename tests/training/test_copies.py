@@ -8,7 +8,8 @@ from numpy.testing import assert_array_equal
 
 from streamfs import Promise, PromiseError, SearchSettings, StreamSet, train_promised
 from streamfs.evaluation.model_card import markdown
-from streamfs.training.promises.copies import FEWEST_CHANGES, NEAR, copies, kept_together
+from streamfs.training.copies import FEWEST_CHANGES, NEAR, copies
+from streamfs.training.kept_together import kept_together
 from streamfs.training.promises.split import TrainTestSplit
 
 
@@ -58,7 +59,7 @@ def test_streams_of_their_own_are_not_copies_nor_those_that_differ_in_one_column
     values = noise(40)
     values[20:, :, 0] = values[:20, :, 0]
     assert len(set(copies(of(values)).tolist())) == 40
-    assert kept_together(of(values), None) == (None, 0)
+    assert kept_together(of(values), None)[1].copies == 0
     shifted = noise(2)
     shifted[1] = shifted[0] + 1.0
     assert len(set(copies(of(shifted)).tolist())) == 2
@@ -77,8 +78,8 @@ def test_copies_join_given_groups():
     values = noise(6)
     values[3] = values[0]
     rooms = np.array(["a", "a", "b", "c", "d", "c"])
-    groups, n_copies = kept_together(of(values), rooms)
-    assert n_copies == 2
+    groups, ties = kept_together(of(values), rooms)
+    assert ties.copies == 2
     assert parts(groups) == [[0, 1, 3, 5], [2], [4]]
 
 
@@ -91,7 +92,7 @@ def test_no_copies_leave_the_groups_as_they_were_given():
 def test_copies_are_on_one_side():
     values = np.repeat(noise(40), 3, axis=0)
     split = TrainTestSplit.of(of(values), None, 0)
-    assert split.n_copies == 120
+    assert split.ties.copies == 120
     one, other = ({row.tobytes() for row in part.values} for part in split[:2])
     assert not one & other
     assert len(np.unique(split.groups)) == len(one)
@@ -113,8 +114,8 @@ def test_nothing_is_promised_of_copies_of_noise_and_the_card_counts_copies():
     apart = StreamSet(values + 3.0 * (labels == "on")[:, np.newaxis, np.newaxis], labels, ["x", "y"])
     procedure = train_promised(apart, promise, **options)
     assert procedure.about["promise"]["copies"] == 4 * n
-    assert "Of all streams 240 are equal, or nearly equal, to others." in markdown(procedure)
+    assert "240 streams are equal, or nearly equal, to others: kept together," in markdown(procedure)
     alone = StreamSet(
         rng.normal(0, 1, (160, 10, 2)) + 3.0 * np.arange(160)[:, None, None] % 2, labels[:160], ["x", "y"]
     )
-    assert TrainTestSplit.of(alone, None, 0).n_copies == 0
+    assert TrainTestSplit.of(alone, None, 0).ties.copies == 0
