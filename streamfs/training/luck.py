@@ -1,5 +1,7 @@
 """What luck with few streams explains, and is not believed."""
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,7 +22,13 @@ def chance_of(followed: Followed) -> float:
     """
     counts = followed.counts
     shares = np.bincount(followed.truth[: followed.n_streams] + 1, counts) / counts.sum()
-    n_streams = max(round(effective_number(counts)), 1)
+    return _chance(tuple(shares.tolist()), max(round(effective_number(counts)), 1))
+
+
+@lru_cache(maxsize=64)
+def _chance(of_classes: tuple[float, ...], n_streams: int) -> float:
+    """Return the same of the shares of all classes; many rules are compared on the same streams."""
+    shares = np.array(of_classes)
     best, drawn = shares.argmax(), np.random.default_rng(0).multinomial(n_streams, shares, _DRAWS) / n_streams
     optimism = drawn.max(axis=1) - drawn[:, best] + shares[best] - shares[drawn.argmax(axis=1)]
     return max(float(shares[best] - optimism.mean()), 1.0 / np.count_nonzero(shares))
@@ -46,11 +54,17 @@ def believed_share(
     weighed = np.ones(len(right)) if weights is None else weights
     n = effective_number(weighed) / n_repetitions
     share = float(np.average(right, weights=weighed))
-    smooth = (share * n + 0.5) / (n + 1)
-    distance = (share - chance) ** 2
+    return float(believed_shares(share, chance, n, n_streams, luck))
+
+
+def believed_shares(shares: npt.ArrayLike, chance: float, n: float, n_streams: float, luck: float = LUCK) -> Array:
+    """Return the same of some shares of right answers, each of `n` answers."""
+    found = np.asarray(shares)
+    smooth = (found * n + 0.5) / (n + 1)
+    distance = (found - chance) ** 2
     error = luck * smooth * (1.0 - smooth) / n_streams
-    kept = 0.0 if distance <= error else 1.0 - error / distance
-    return float(np.clip(chance + kept * (share - chance), 1.0 / (n + 2), (n + 1.0) / (n + 2)))
+    kept = 1.0 - error / np.maximum(distance, error)
+    return np.clip(chance + kept * (found - chance), 1.0 / (n + 2), (n + 1.0) / (n + 2))
 
 
 def cautious_mean(costs: Array, counts: Array | None = None) -> float:
