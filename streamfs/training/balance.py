@@ -16,6 +16,8 @@ SKILL = 0.3
 UNSKILLED = 0.3
 """What labels without any lack more: they are taken if all others lack more than that, too."""
 
+_LITTLE = 1e-9
+
 
 @dataclass(frozen=True)
 class Balance(DecisionCosts):
@@ -54,7 +56,7 @@ def parts(lacking: Array, counts: Array) -> Array:
     """
     means = np.average(lacking, axis=-1, weights=counts)
     accuracy, earliness = 1.0 - means
-    slopes = 4.0 * np.array([earliness, accuracy]) ** 2 / np.maximum(accuracy + earliness, 1e-9) ** 2
+    slopes = 4.0 * np.array([earliness, accuracy]) ** 2 / np.maximum(accuracy + earliness, _LITTLE) ** 2
     differing = (slopes[..., np.newaxis] * (lacking - means[..., np.newaxis])).sum(axis=0)
     return np.asarray(2.0 - 2.0 * harmonic_mean(*means)[..., np.newaxis] + differing)
 
@@ -62,28 +64,31 @@ def parts(lacking: Array, counts: Array) -> Array:
 def unskilled_parts(wrong: Array, counts: Array, chance: float, n_streams: float) -> Array:
     """Return the streams' parts in what labels lack for want of skill, given which are wrong: by its slope.
 
-    `wrong` has shape (..., n_rows), and each row counts as `counts` say. All are worth `n_streams`; of these a share
-    `chance` is named rightly by a guess.
+    `wrong` has shape (..., n_rows), and each row counts as `counts` say; all are worth `n_streams`. Of guesses a
+    share `chance` is right.
     """
     means = np.average(wrong, axis=-1, weights=counts)
     lacking = unskilled(believed_shares(1.0 - means, chance, n_streams, n_streams), chance)
-    slopes = np.where(lacking > 0.0, UNSKILLED / (SKILL * (1.0 - chance)), 0.0)
-    return np.asarray((lacking - slopes * means)[..., np.newaxis] + slopes[..., np.newaxis] * wrong)
+    slopes = np.where(lacking > 0.0, UNSKILLED / (SKILL * max(1.0 - chance, _LITTLE)), 0.0)
+    return np.asarray(lacking[..., np.newaxis] + slopes[..., np.newaxis] * (wrong - means[..., np.newaxis]))
 
 
 def unskilled(right: npt.ArrayLike, chance: float) -> Array:
     """Return what labels lack for want of skill, if a share is right, and a share `chance` of guesses.
+
+    If all guesses are right, there is nothing that skill could avoid.
 
     Examples
     --------
     >>> unskilled([0.5, 0.575, 0.65, 0.9], chance=0.5).round(3).tolist()
     [0.3, 0.15, 0.0, 0.0]
     """
-    skill = (np.asarray(right) - chance) / (1.0 - chance)
-    return UNSKILLED * np.clip(1.0 - skill / SKILL, 0.0, 1.0)
+    avoided = np.asarray(right) - chance
+    needed = SKILL * (1.0 - chance)
+    return UNSKILLED * np.clip(1.0 - avoided / max(needed, _LITTLE), 0.0, needed > 0.0)
 
 
 def harmonic_mean(error: npt.ArrayLike, delay: npt.ArrayLike) -> Array:
     """Return the harmonic mean of accuracy and earliness, given what each lacks to 1; 0 if both lack all."""
     accuracy, earliness = 1.0 - np.asarray(error), 1.0 - np.asarray(delay)
-    return np.asarray(2.0 * accuracy * earliness / np.maximum(accuracy + earliness, 1e-9))
+    return np.asarray(2.0 * accuracy * earliness / np.maximum(accuracy + earliness, _LITTLE))

@@ -8,8 +8,9 @@ from numpy.testing import assert_allclose
 
 from streamfs import StreamSet, evaluate, train
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.training.balance import Balance, harmonic_mean, parts
+from streamfs.training.balance import Balance, harmonic_mean, parts, unskilled_parts
 from streamfs.training.held_out import Followed
+from streamfs.training.luck import believed_share, believed_shares
 
 shares = st.floats(0.0, 1.0)
 seeds = st.integers(0, 2**32 - 1)
@@ -40,7 +41,7 @@ def followed(right, n_repetitions=1):
     [((0, 1), (0.0, 0.2)), ((0, 0), (0.5, 0.0)), ((1, -1), (0.5, 0.65)), ((-1, -1), (1.0, 0.9))],
 )
 def test_the_first_tick_is_no_delay_and_who_is_never_decided_is_an_error_at_the_limit(columns, lacking):
-    found = followed([[True, True, True], [False, True, True]])
+    found = followed([[True, True, True], [False, True, True]])  # of one class: a guess is always right
     assert Balance().of(found, np.array(columns), 10).mean() == pytest.approx(lack(*lacking))
 
 
@@ -64,6 +65,24 @@ def test_parts_are_what_the_balance_lacks_and_differ_as_it_would(seed):
     assert found[1] - found[0] == pytest.approx(slopes, rel=1e-4)
     slopes = (lack(error, delay + little) - lack(error, delay - little)) / (2.0 * little)
     assert found[2] - found[0] == pytest.approx(0.5 * slopes, rel=1e-4)
+
+
+@given(seeds, st.floats(0.2, 0.95))
+def test_labels_without_skill_lack_more_and_each_error_its_share(seed, chance):
+    rng = np.random.default_rng(seed)
+    wrong = (rng.random((3, 60)) < rng.uniform(0.0, 1.0, (3, 1))).astype(np.float64)
+    wrong[:, :2] = [0.0, 1.0]
+    counts = rng.integers(1, 4, 60).astype(np.float64)
+    for row, found in zip(wrong, unskilled_parts(wrong, counts, chance, 40.0), strict=True):
+        believed = believed_share(1.0 - row, chance, 40.0, weights=counts)
+        right = believed_shares(np.average(1.0 - row, weights=counts), chance, 40.0, 40.0)
+        assert right == pytest.approx(
+            believed, abs=0.02
+        )  # the latter is smoothed by the number that the weights are worth
+        skill = (right - chance) / (1.0 - chance)
+        lacking = 0.3 * min(max(1.0 - skill / 0.3, 0.0), 1.0)
+        assert np.average(found, weights=counts) == pytest.approx(lacking)
+        assert found[1] - found[0] == pytest.approx(1.0 / (1.0 - chance) if lacking else 0.0)
 
 
 @given(st.floats(0.0, 0.9), seeds)
@@ -99,6 +118,20 @@ def test_where_classes_show_at_once_nothing_changes():
     streams = StreamSet(rng.normal(3.0 * labels[:, None, None], 1.0, (80, 20, 1)), labels.astype(str), ["x"])
     usual, one = train(streams, features=FEATURES), train(streams, features=FEATURES, error_cost=1.0)
     assert evaluate(usual, streams).decisions == evaluate(one, streams).decisions
+
+
+def parting(n_streams, seed):
+    """Two classes that part at tick 8 of 20."""
+    labels, values = np.arange(n_streams) % 2, np.random.default_rng(seed).normal(size=(n_streams, 20, 1))
+    values[labels == 1, 8:] += 1.5
+    return StreamSet(values, labels.astype(str), ["x"])
+
+
+def test_it_waits_for_labels_that_tell_the_classes_apart_though_guesses_at_once_are_as_well_balanced():
+    streams, unseen = parting(120, 0), parting(600, 1)
+    found = evaluate(train(streams, features=FEATURES), unseen)
+    assert found.accuracy > 0.75
+    assert abs(harmonic_mean(1.0 - found.accuracy, found.ticks / 20) - 2 / 3) < 0.1
 
 
 @pytest.mark.parametrize("given", [{"delay_cost": 1.0}, {"sending_cost": 0.0}])
