@@ -64,7 +64,7 @@ def believed_shares(shares: npt.ArrayLike, chance: float, n: float, n_streams: f
     distance = (found - chance) ** 2
     error = luck * smooth * (1.0 - smooth) / n_streams
     kept = 1.0 - error / np.maximum(distance, error)
-    return np.clip(chance + kept * (found - chance), 1.0 / (n + 2), (n + 1.0) / (n + 2))
+    return np.asarray(np.clip(chance + kept * (found - chance), 1.0 / (n + 2), (n + 1.0) / (n + 2)))
 
 
 def cautious_mean(costs: Array, counts: Array | None = None) -> float:
