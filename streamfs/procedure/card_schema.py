@@ -153,7 +153,7 @@ class HeldOutFacts(TypedDict):
     Means of the confidence that was stated, of the ticks and of what was sent are of the labelled streams. `asked`
     is the confidence as the classifier states it, before its calibration, at which they were decided. `stopping`
     is the rule of the procedure. `waiting` is there if notably more would be right at a later tick, and `torn` if
-    streams share a node's readings with so many others that they could not be held out together.
+    streams that share a node's readings could not all be held out together.
     """
 
     streams: int
