@@ -127,7 +127,7 @@ def parting(n_streams, seed):
     return StreamSet(values, labels.astype(str), ["x"])
 
 
-def test_it_waits_for_labels_that_tell_the_classes_apart_though_guesses_at_once_are_as_well_balanced():
+def test_it_waits_for_labels_that_are_no_guesses_though_guesses_at_once_are_as_well_balanced():
     streams, unseen = parting(120, 0), parting(600, 1)
     found = evaluate(train(streams, features=FEATURES), unseen)
     assert found.accuracy > 0.75
