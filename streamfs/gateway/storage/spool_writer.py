@@ -2,10 +2,11 @@
 
 import os
 from bisect import bisect
-from collections.abc import Iterable
+from collections.abc import Iterator
 from contextlib import closing
 from errno import EXDEV
-from itertools import groupby
+from itertools import groupby, islice
+from math import inf
 from pathlib import Path
 
 from streamfs.errors import LogError, StorageError
@@ -21,6 +22,8 @@ from streamfs.gateway.storage.segment import (
     whole_frames,
 )
 from streamfs.gateway.storage.sparse_files import copy_sparse
+
+_AT_ONCE = 1000  # records that are added together
 
 
 class SpoolWriter:
@@ -43,7 +46,7 @@ class SpoolWriter:
             here = [] if self._is_passed else self._overlapping(path, end)
             if here:
                 sync_folder(self.folder)  # who has moved it here may have died since
-                self._add(_records([path], end), _records(here, end), path.parent)
+                self._add(path, self._lacking(path, end, here))
                 path.unlink()
             else:
                 _move(path, self.folder)
@@ -59,31 +62,41 @@ class SpoolWriter:
         self._is_passed = n == len(paths) and not before
         return before + [each for each in paths[n:] if first_position(each) < end]
 
-    def _add(self, records: dict[int, Record], here: dict[int, Record], log: Path) -> None:
-        """Add those of some records that are not here, each run of them as a segment."""
-        if any(here.get(position, record) != record for position, record in records.items()):
-            raise StorageError(
-                f"{self.folder} has other records than {log}: move them away, or name another spool"
-            )
-        lacking = enumerate(position for position in records if position not in here)
-        for _, run in groupby(lacking, lambda numbered: numbered[1] - numbered[0]):
+    def _lacking(self, path: Path, end: int, here: list[Path]) -> list[int]:
+        """Return the positions after those of a segment's records that are not here."""
+        lacking, known = [], _records(here, end)
+        at, other = 0.0, None
+        for position, record in _records([path], end):
+            while at < position:
+                at, other = next(known, (inf, None))
+            if at > position:
+                lacking.append(position)
+            elif record != other:
+                raise StorageError(
+                    f"{self.folder} has other records than {path.parent}: move them away, or name another spool"
+                )
+        return lacking
+
+    def _add(self, path: Path, lacking: list[int]) -> None:
+        """Add records of a segment, each run of them as a segment."""
+        for _, run in groupby(enumerate(lacking), lambda numbered: numbered[1] - numbered[0]):
             positions = [position for _, position in run]
             first = positions[0] - 1
+            records = (record for position, record in _records([path], positions[-1]) if position > first)
             with closing(Segment(self.folder / segment_name(first))) as segment:
-                segment.write([pack_frame(first, [records[position] for position in positions])])
+                for at in range(first, positions[-1], _AT_ONCE):
+                    segment.write([pack_frame(at, [*islice(records, _AT_ONCE)])])
                 segment.sync()
             sync_folder(self.folder)
 
 
-def _records(paths: Iterable[Path], end: int) -> dict[int, Record]:
-    """Return the records of segments up to a position, by the position after each; of two, that of the later."""
-    return {
-        position: record
-        for path in paths
-        for frame in whole_frames(path)
-        for position, record in enumerate(frame.records(), frame.first + 1)
-        if position <= end
-    }
+def _records(paths: list[Path], end: int) -> Iterator[tuple[int, Record]]:
+    """Yield the records of segments up to a position, each with the one after it; the next segment ends one."""
+    ends = [*map(first_position, paths[1:]), end]
+    for path, until in zip(paths, ends, strict=True):
+        for frame in whole_frames(path):
+            numbered = enumerate(frame.records(), frame.first + 1)
+            yield from ((position, record) for position, record in numbered if position <= until)
 
 
 def _move(path: Path, folder: Path) -> None:

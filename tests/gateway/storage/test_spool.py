@@ -6,6 +6,7 @@ import pytest
 from logs import filled, record
 
 from streamfs.errors import StorageError
+from streamfs.gateway.storage import spool_writer
 from streamfs.gateway.storage.log import Log
 from streamfs.gateway.storage.log_reader import read_log
 from streamfs.gateway.storage.segment import segments
@@ -21,8 +22,9 @@ def spool_of(tmp_path, n_released, **options):
 
 
 @pytest.mark.parametrize(("here", "there"), [(400, 200), (200, 400), (400, 1), (1, 400), (600, 400), (400, 600)])
-def test_a_log_cut_elsewhere_adds_to_the_spool_what_it_lacks(tmp_path, here, there):
+def test_a_log_cut_elsewhere_adds_to_the_spool_what_it_lacks(tmp_path, monkeypatch, here, there):
     """In whatever steps; what is there is not touched again."""
+    monkeypatch.setattr(spool_writer, "_AT_ONCE", 2)
     spool, known = spool_of(tmp_path, 8, n_frames=12, size=1, segment_bytes=here)
     assert known
     records = filled(tmp_path / "mirror", 12, size=1, segment_bytes=there)
