@@ -161,7 +161,7 @@ class Recordings:
         """Read the streams; the period of a model is given, that of the options is not."""
         from streamfs.data.streams import StreamSet  # noqa: PLC0415 - help shall not wait for polars
 
-        return StreamSet.of_arrays(self.recording(period, labelled=labelled).arrays)
+        return StreamSet.of_read(self.recording(period, labelled=labelled))
 
     def recording(
         self, period: float | None = None, *, labelled: bool = True, count: bool = False

@@ -98,6 +98,5 @@ def derive(streams: StreamSet, columns: Sequence[DerivedColumn], max_silence: fl
     placed = np.take_along_axis(values, np.clip(episode, 0, None)[:, :, np.newaxis], axis=1)
     placed[(episode < 0) | (episode >= table.lengths[:, np.newaxis])] = np.nan
     names = [column.name for column in columns]
-    return StreamSet(placed, streams.labels, names, streams.period, streams.names, streams.lengths).grouped(
-        streams.groups
-    )
+    found = StreamSet(placed, streams.labels, names, streams.period, streams.names, streams.lengths)
+    return found.grouped(streams.groups).starting(streams.starts)

@@ -43,11 +43,6 @@ class StreamArrays(NamedTuple):
     lengths: Integers
 
 
-def read_streams(paths: str | Path | Iterable[str | Path], layout: Layout) -> StreamArrays:
-    """Read files, as `StreamSet.read` documents."""
-    return read_recording(paths, layout).arrays
-
-
 class ReadStreams(NamedTuple):
     """Contents of files, with what they say about times, and the number of times of each stream."""
 
@@ -71,9 +66,9 @@ def read_recording(
     return read_tables([table], layout if layout.long else replace(layout, long=LONG), count=count)
 
 
-def read_frame(frame: Any, layout: Layout) -> StreamArrays:
+def read_frame(frame: Any, layout: Layout) -> ReadStreams:
     """Read a frame in memory, as `StreamSet.from_frame` documents."""
-    return read_tables([frame_table(frame)], layout).arrays
+    return read_tables([frame_table(frame)], layout)
 
 
 def read_tables(tables: Sequence[Table], layout: Layout, *, count: bool = False) -> ReadStreams:

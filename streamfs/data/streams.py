@@ -17,7 +17,14 @@ from streamfs.data.ends import first_complete
 from streamfs.data.given_values import given_values
 from streamfs.data.recordings.layout import Layout, check_period
 from streamfs.data.recordings.tables import check_names
-from streamfs.data.stream_files import StreamArrays, read_frame, read_streams, streams_frame, write_streams
+from streamfs.data.stream_files import (
+    ReadStreams,
+    StreamArrays,
+    read_frame,
+    read_recording,
+    streams_frame,
+    write_streams,
+)
 from streamfs.data.views import views
 from streamfs.data.xarray_streams import read_xarray, streams_xarray
 from streamfs.errors import DataError
@@ -55,6 +62,8 @@ class StreamSet:
         What streams belong together, as `grouped` was told.
     weights : ndarray of shape (n_streams,), or None
         What streams count, as `weighted` was told.
+    starts : ndarray of shape (n_streams,), or None
+        When streams began, in seconds, as `starting` was told, or the files say; NaN is not known.
 
     Raises
     ------
@@ -70,6 +79,7 @@ class StreamSet:
 
     groups: npt.NDArray[Any] | None = None
     weights: Array | None = None
+    starts: Array | None = None
 
     def __init__(
         self,
@@ -88,6 +98,13 @@ class StreamSet:
         """Make a set of arrays that nobody else holds: they are not copied."""
         streams = cls.__new__(cls)
         streams._set(*arrays)  # noqa: SLF001 - its own
+        return streams
+
+    @classmethod
+    def of_read(cls, found: ReadStreams) -> Self:
+        """Make a set of what was read from files, with the times at which streams began."""
+        streams = cls.of_arrays(found.arrays)
+        streams.starts = np.where(np.isfinite(found.starts), found.starts, np.nan)
         return streams
 
     def _set(
@@ -248,10 +265,42 @@ class StreamSet:
         same.weights = found
         return same
 
+    def starting(self, starts: npt.ArrayLike | None) -> "StreamSet":
+        """Return the same streams, each of which began at its time.
+
+        Of streams whose times are known, `train` says whether what it learns of earlier ones holds of later ones.
+
+        Parameters
+        ----------
+        starts : array_like of shape (n_streams,), optional
+            In seconds since any time; NaN is not known. None for none.
+
+        Raises
+        ------
+        DataError
+            If there is not one such time a stream.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> streams = StreamSet(np.zeros((3, 1, 1)), [*"aba"], ["t"]).starting([0.0, 60.0, 120.0])
+        >>> streams.take([1, 2]).starts.tolist()
+        [60.0, 120.0]
+        """
+        same, found = copy(self), None if starts is None else np.asarray(starts, dtype=np.float64)
+        if found is not None:
+            _expect("starts", found.shape, (len(self),))
+            for place in np.flatnonzero(np.isinf(found)):
+                raise DataError(f"the start of stream {self.names[place]} is {found[place]}, expected a time")
+        same.starts = found
+        return same
+
     def _belonging(self, source: "StreamSet", index: Integers | slice = slice(None)) -> "StreamSet":
-        """Return the same streams with the groups and weights of some of another set."""
-        found = self.grouped(None if source.groups is None else source.groups[index])
-        return found.weighted(None if source.weights is None else source.weights[index])
+        """Return the same streams with the groups, weights and starts of some of another set."""
+        groups, weights, starts = (
+            None if each is None else each[index] for each in (source.groups, source.weights, source.starts)
+        )
+        return self.grouped(groups).weighted(weights).starting(starts)
 
     def until(self, n_ticks: int) -> "StreamSet":
         """Return the first ticks of each stream, at most `n_ticks` of them."""
@@ -437,7 +486,7 @@ class StreamSet:
         sample. An empty cell is a missing reading. A row without time and readings stands for a stream without
         ticks. Of streams in several files, the rows are put together.
         """
-        return cls.of_arrays(read_streams(paths, Layout(period=period, labelled=labelled, **layout)))
+        return cls.of_read(read_recording(paths, Layout(period=period, labelled=labelled, **layout)))
 
     @classmethod
     def from_frame(cls, frame: Any, period: float | None = None, *, labelled: bool = True, **layout: Any) -> Self:
@@ -466,7 +515,7 @@ class StreamSet:
         >>> StreamSet.from_frame(frame, stream="node", time="at", label="is")
         StreamSet(1 streams of up to 2 ticks of 10 s, columns x, labels on 1)
         """
-        return cls.of_arrays(read_frame(frame, Layout(period=period, labelled=labelled, **layout)))
+        return cls.of_read(read_frame(frame, Layout(period=period, labelled=labelled, **layout)))
 
     def write(self, path: str | Path) -> None:
         """Write the streams to a CSV or Parquet file that `read` reads.

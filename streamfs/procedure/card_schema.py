@@ -147,13 +147,22 @@ class WaitingFacts(TypedDict):
     right: float
 
 
+class LaterFacts(TypedDict):
+    """Streams that began last: how many are right if learned from earlier ones alone, and from a mixture."""
+
+    streams: int
+    right: int
+    mixed: int
+
+
 class HeldOutFacts(TypedDict):
     """The field ``held_out`` of a model file: decisions on held-out streams, those that end in ``_of`` by class.
 
     Means of the confidence that was stated, of the ticks and of what was sent are of the labelled streams. `asked`
     is the confidence as the classifier states it, before its calibration, at which they were decided. `stopping`
-    is the rule of the procedure. `waiting` is there if notably more would be right at a later tick, and `torn` if
-    streams that share a node's readings could not all be held out together.
+    is the rule of the procedure. `waiting` is there if notably more would be right at a later tick, `torn` if
+    streams that share a node's readings could not all be held out together, and `later` if surely fewer of the
+    streams that began last are right where none like them is learned from.
     """
 
     streams: int
@@ -166,6 +175,7 @@ class HeldOutFacts(TypedDict):
     stopping: NotRequired[StoppingFacts]
     waiting: NotRequired[WaitingFacts]
     torn: NotRequired[int]
+    later: NotRequired[LaterFacts]
     streams_of: dict[str, float]
     labelled_of: dict[str, float]
     right_of: dict[str, float]

@@ -18,9 +18,9 @@ from streamfs.procedure.card_schema import (
     certified_rule,
 )
 from streamfs.procedure.card_words import UNKNOWN, code, joules, life, listed, number, percent, table, time
+from streamfs.procedure.caveats import caveats
 from streamfs.procedure.guesses import guess_as_good
 from streamfs.procedure.stopping import read_rule
-from streamfs.procedure.ties_text import ties_text
 
 NO_PROMISE = (
     "No promise was asked for: accuracy was not certified. The confidence threshold is no accuracy: it is crossed "
@@ -130,7 +130,7 @@ def _held_out(held_out: HeldOutFacts, unit: str | None) -> Iterable[str]:
         f"confidence of {percent(held_out['stated'])} on average, after {held_out['ticks']:.1f} ticks and {sent}. "
         "New streams like these do about as well; it is no guarantee."
     )
-    yield from (f"{sentence}." for sentence in ties_text(held_out))
+    yield from (f"{sentence}." for sentence in caveats(held_out))
     guess = guess_as_good(held_out)
     if guess is not None:
         yield f"**Always guessing {code(guess.label)} is right of {percent(guess.share)}: that is about as good.**"
@@ -218,7 +218,7 @@ def _found_on(promise: PromiseFacts, unit: str | None) -> Iterable[str]:
                 f"So high a share has a probability of {p_value:.2g}, were the {name} just not kept; that had to "
                 f"be at most {allowed:.4g}."
             )
-    yield from (f"{sentence}." for sentence in ties_text(promise))
+    yield from (f"{sentence}." for sentence in caveats(promise))
     if "worst_group" in promise:
         worst = promise["worst_group"]
         yield (

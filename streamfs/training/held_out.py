@@ -1,6 +1,6 @@
 """Streams, each classified at every tick by a classifier that was fitted to others."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -196,14 +196,18 @@ class OutOfFold:
 
         The share of each class is drawn at random, two streams of it at least.
         """
-        random, labels, other = np.random.default_rng(seed), self.table.labels, replace(self)
-        folds = []
+        random, labels, folds = np.random.default_rng(seed), self.table.labels, []
         for fold in self.folds:
             drawn = [
                 random.permutation(fold.training[labels[fold.training] == label]) for label in np.unique(labels)
             ]
             part = np.concatenate([rows[: max(2, round(share * len(rows)))] for rows in drawn])
             folds.append(fold._replace(training=np.sort(part)))
+        return self.divided(folds)
+
+    def divided(self, folds: Iterable[Fold]) -> Self:
+        """Return the same streams in other folds; those that no fold tests are not followed."""
+        other = replace(self)
         object.__setattr__(other, "folds", tuple(folds))
         return other
 

@@ -30,6 +30,7 @@ from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.decision_points import decision_points
 from streamfs.training.description import made_with, with_card, with_held_out
 from streamfs.training.held_out import Followed, OutOfFold, decided, decision_facts
+from streamfs.training.later import Later, held_later
 from streamfs.training.learners import (
     FOREST,
     N_SMALL_SCOUTS,
@@ -75,6 +76,7 @@ class FittedConfidence:
     table: FeatureTable
     followed: Followed
     chosen: Confident
+    later: Later | None
 
     @property
     def features(self) -> tuple[Feature, ...]:
@@ -84,7 +86,8 @@ class FittedConfidence:
     @property
     def held_out(self) -> dict[str, Any]:
         """What decisions on held-out streams were worth."""
-        return decision_facts(self.followed, self.chosen.columns, self.chosen.stated, self.table.labels)
+        facts = decision_facts(self.followed, self.chosen.columns, self.chosen.stated, self.table.labels)
+        return facts if self.later is None else {**facts, "later": self.later._asdict()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +217,11 @@ class LeastCost:
             own = Trajectories.of(calibrated, table, limit).confidence
             require_labels("the classifier gives no stream", self.confidence, own)
         said = followed.first().calibrated(chosen.calibration, followed.n_classes)
-        return FittedConfidence(calibrated, table, said, chosen)
+        decided = chosen.columns >= 0
+        usual = decided & said.is_right()[np.arange(len(decided)), chosen.columns]
+        return FittedConfidence(
+            calibrated, table, said, chosen, held_later(held_out, streams.starts, chosen, usual)
+        )
 
     def _with_advice(self, fitted: FittedConfidence, limit: int) -> dict[str, Any]:
         """Return what held-out streams gave, and when it would pay to wait, if more would be right later."""

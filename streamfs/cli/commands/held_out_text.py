@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from streamfs.procedure.caveats import caveats
 from streamfs.procedure.guesses import Guess, guess_as_good
-from streamfs.procedure.ties_text import ties_text
 
 SHORT = 0.03
 """A share of right labels that is by this much less than is stated, or than a given confidence, is warned of."""
@@ -55,7 +55,7 @@ def _of_guesses(facts: Mapping[str, Any], guess: Guess) -> str:
 def held_out_warnings(facts: Mapping[str, Any], confidence: float | None) -> list[str]:
     """Return what to know before the model is used: labels that are wrong more often than is stated or asked."""
     labelled = facts["labelled"]
-    share, warnings = facts["right"] / labelled, list(ties_text(facts))
+    share, warnings = facts["right"] / labelled, list(caveats(facts))
     stated, asked = max(facts["stated"], confidence or 0.0), facts.get("asked", 0.0)
     if share < max(stated, asked) - SHORT:
         wanted = f"{stated:.3f} are stated" if stated >= asked else f"{asked:.3f} were asked for"

@@ -39,14 +39,14 @@ def show(procedure: "Procedure", out: Path, *, as_json: bool) -> None:
     """Print a model, and what was promised or measured, with its meaning and limits."""
     from streamfs.cli import console
     from streamfs.procedure.card_schema import read_held_out
-    from streamfs.procedure.ties_text import ties_text
+    from streamfs.procedure.caveats import caveats
 
     promise, point, card = (procedure.about.get(name) for name in ("promise", "point", "card"))
     unit = card["radio"]["unit"] if card else ""
     evidence, meaning = "", ""
     if promise is not None:
         evidence, meaning = promised(promise, unit) + _sent(procedure.about.get("sends")), MEANING
-        for sentence in ties_text(promise):
+        for sentence in caveats(promise):
             console.say(f"warning: {sentence}")
     elif point is not None:
         evidence, meaning = measured(point, unit), MEASURED

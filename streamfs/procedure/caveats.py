@@ -1,4 +1,4 @@
-"""What is said of streams that are not independent of others, of which each tells less than one alone."""
+"""Why held-out streams, or those of a test, may promise more than new ones keep."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,18 +6,18 @@ from typing import Any
 AS_ALONE = "count as if each was recorded on its own"
 
 
-def ties_text(facts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield sentences about streams that are copies, or share a node's readings, without a full stop.
+def caveats(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Yield sentences, without a full stop, about streams that are not independent, and about later ones.
 
     Parameters
     ----------
     facts : mapping
         The numbers of `copies`, of streams that were kept together as they are `sharing` a node's readings, and of
-        those that were `torn` apart though they share some; missing ones are 0.
+        those that were `torn` apart though they share some; and how `later` streams fare. Any may be missing.
 
     Examples
     --------
-    >>> list(ties_text({"sharing": 4}))
+    >>> list(caveats({"sharing": 4}))
     ["4 streams share a node's readings with others: kept together, they count as if each was recorded on its own"]
     """
     copies, sharing, torn = (facts.get(name) or 0 for name in ("copies", "sharing", "torn"))
@@ -29,4 +29,11 @@ def ties_text(facts: Mapping[str, Any]) -> Iterator[str]:
         yield (
             f"{torn} streams share a node's readings with others, and no division keeps all of these together: "
             "other nodes, and other times, may fare worse"
+        )
+    if "later" in facts:
+        later = facts["later"]
+        right, mixed = (later[name] / later["streams"] for name in ("right", "mixed"))
+        yield (
+            f"of the {later['streams']} latest streams {right:.3f} are right if only earlier ones are learned, "
+            f"{mixed:.3f} if those of all times are: what tells the classes apart drifts, so record for longer"
         )

@@ -1,0 +1,78 @@
+"""Whether what is learned of earlier streams holds of later ones."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.arrays import Array, Integers
+from streamfs.data.streams import Labels
+from streamfs.selection.folds import Fold
+from streamfs.training.confidence import Confident
+from streamfs.training.cross_validation import N_FOLDS
+from streamfs.training.held_out import OutOfFold
+
+EARLIER = 0.6
+"""Share of the streams that began first."""
+
+NOTABLE, SURELY = 0.05, 2.0
+"""By which share, and by how many standard errors of it, fewer later streams must be right."""
+
+
+class Later(NamedTuple):
+    """Streams that began last, and how many are right if learned from earlier ones alone, and from a mixture."""
+
+    streams: int
+    right: int
+    mixed: int
+
+
+def held_later(
+    held_out: OutOfFold, starts: Array | None, chosen: Confident, usual: npt.NDArray[np.bool_]
+) -> Later | None:
+    """Return how later streams fare, if surely and notably fewer of them are right.
+
+    They are decided by the thresholds that were `chosen`, once by a classifier that is fitted to earlier streams
+    alone, once by those that are fitted to as many of all times. `usual` says which streams are right if held out
+    as usual. There is None, too, if the streams cannot be divided (`division_at`).
+    """
+    fold = None if starts is None else division_at(starts, held_out.table.labels)
+    if fold is None:
+        return None
+    later = fold.test
+    right = _right(held_out.divided([fold]), later, chosen)
+    if not _is_surely_less(right, usual[later]):
+        return None
+    share = EARLIER * N_FOLDS / (N_FOLDS - 1)
+    mixed = _right(held_out.trained_on_part(share, held_out.seed), later, chosen)
+    return Later(len(later), int(right.sum()), int(mixed.sum())) if _is_surely_less(right, mixed) else None
+
+
+def _right(held_out: OutOfFold, streams: Integers, chosen: Confident) -> npt.NDArray[np.bool_]:
+    """Return which of some streams are decided rightly."""
+    followed = held_out.follow(range(len(held_out.table.features))).take(streams)
+    paths = followed.calibrated(chosen.calibration, followed.n_classes).trajectories
+    levels = np.array([chosen.thresholds.at(tick) for tick in followed.ticks.tolist()])
+    is_inside = np.arange(len(levels)) < paths.ticks[:, np.newaxis]
+    is_sure = is_inside & (paths.confidence >= levels)
+    is_right: npt.NDArray[np.bool_] = followed.is_right()[np.arange(len(streams)), is_sure.argmax(axis=1)]
+    return is_right & is_sure.any(axis=1)
+
+
+def _is_surely_less(right: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_]) -> bool:
+    lost, n = other.astype(np.float64) - right, len(right)
+    error = np.sqrt((lost.var() + 2.0 / n) / n)  # as if one stream more had differed either way
+    return bool(lost.mean() >= max(NOTABLE, SURELY * error))
+
+
+def division_at(starts: Array, labels: Labels) -> Fold | None:
+    """Return the streams that began first, and those that began later; those of one time are on one side.
+
+    There is None if a time is not known, or a class has few streams on one side.
+    """
+    if not len(starts) or np.isnan(starts).any():
+        return None
+    is_later = starts >= np.quantile(starts, EARLIER, method="higher")
+    sides = (np.flatnonzero(~is_later), np.flatnonzero(is_later))
+    fewest = min(np.count_nonzero(labels[side] == label) for side in sides for label in np.unique(labels))
+    return Fold(*sides) if fewest >= N_FOLDS else None
