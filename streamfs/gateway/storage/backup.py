@@ -52,8 +52,7 @@ def back_up(state: str | PathLike[str], target: str | PathLike[str], progress: P
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from streamfs.gateway.storage.sparse_files import copy_sparse
-    from streamfs.gateway.storage.state import State
+    >>> from streamfs.gateway.storage.state import State
     >>> with TemporaryDirectory() as folder:
     ...     with State(Path(folder) / "state") as new:
     ...         new.begin()
