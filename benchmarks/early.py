@@ -96,7 +96,8 @@ test series, the same ones with each seed. `train` also chooses what is sent: on
 sends less and says less; peers with classifiers of their own read every tick. That few streams are decided at the first tick all
 or none, of fewer than forty, was decided on other sets, but after a look at these with the seeds 0 to 2; that they are held out
 again and again on fifteen other sets, before a look at these. How sure a better balance must be was decided on other sets and made-up streams, after a look
-at these with the seeds 0 and 1. Not run: {not_run}.
+at these with the seeds 0 and 1; what labels without skill lack, after a look at these, disturbed, with the seeds 0 to 2. Not run:
+{not_run}.
 aeon 1.6.0 asks for numba below 0.64, and was run with the version below.
 {report(found)}
 aeon {version("aeon")}, tslearn {version("tslearn")}; {processor()}
