@@ -7,7 +7,7 @@ import numpy as np
 from feature_extractors.arrays import Array, Integers
 
 FEWEST_CHANGES = 8
-"""Changes of a column's readings below which it may equal another by chance."""
+"""Changes of readings below which they may equal others by chance."""
 
 
 def shared_columns(values: Array) -> tuple[Integers, Integers]:
@@ -36,13 +36,11 @@ def shared_columns(values: Array) -> tuple[Integers, Integers]:
     changes = np.count_nonzero(np.diff(np.nan_to_num(values), axis=1), axis=1)
     rows, columns = np.nonzero(changes >= FEWEST_CHANGES)
     by_column = np.ascontiguousarray(values.transpose(0, 2, 1))
-    known = [
-        blake2b(by_column[row, column].tobytes(), digest_size=16).digest()
-        for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
-    ]
-    first = dict[bytes, int]()
-    found = [(row, first.setdefault(each, len(first))) for row, each in zip(rows.tolist(), known, strict=True)]
-    streams, numbers = np.array(sorted(set(found)), dtype=np.int64).reshape(-1, 2).T
+    number_of, found = dict[bytes, int](), set[tuple[int, int]]()
+    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+        digest = blake2b(by_column[row, column].tobytes(), digest_size=16).digest()
+        found.add((row, number_of.setdefault(digest, len(number_of))))
+    streams, numbers = np.array(sorted(found), dtype=np.int64).reshape(-1, 2).T
     counts = np.bincount(numbers, minlength=1)
     is_shared = ((counts > 1) & (counts <= len(values) / 2))[numbers]
     return streams[is_shared], np.unique(numbers[is_shared], return_inverse=True)[1]

@@ -6,13 +6,11 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from feature_extractors.arrays import Array, Integers
+from streamfs.data.shared_columns import FEWEST_CHANGES
 from streamfs.data.streams import StreamSet
 
 NEAR = 0.01
 """Root mean square difference of copies at most, in standard deviations of their columns within a stream."""
-
-FEWEST_CHANGES = 8
-"""Changes of a stream's readings below which it may equal another by chance."""
 
 N_PROJECTIONS = 8
 """Random projections of streams among which near ones are sought."""

@@ -57,10 +57,10 @@ def with_held_out(
 
 def with_ties(procedure: Procedure, ties: Ties) -> Procedure:
     """Add to what held-out streams showed how many of them share a node's readings with others."""
-    about = dict(procedure.about)
-    if ties.torn and "held_out" in about:
-        about["held_out"] = {**about["held_out"], "torn": ties.torn}
-    return replace(procedure, about=about)
+    about = procedure.about
+    if not ties.torn or "held_out" not in about:
+        return procedure
+    return replace(procedure, about={**about, "held_out": {**about["held_out"], "torn": ties.torn}})
 
 
 def with_card(

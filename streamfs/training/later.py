@@ -11,12 +11,10 @@ from streamfs.selection.folds import Fold
 from streamfs.training.confidence import Confident
 from streamfs.training.cross_validation import N_FOLDS
 from streamfs.training.held_out import OutOfFold
+from streamfs.training.luck import is_notable
 
 EARLIER = 0.6
 """Share of the streams that began first."""
-
-NOTABLE, SURELY = 0.05, 2.0
-"""By which share, and by how many standard errors of it, fewer later streams must be right."""
 
 
 class Later(NamedTuple):
@@ -41,11 +39,12 @@ def held_later(
         return None
     later = fold.test
     right = _right(held_out.divided([fold]), later, chosen)
-    if not _is_surely_less(right, usual[later]):
+    if not is_notable(usual[later].astype(np.float64) - right):
         return None
     share = EARLIER * N_FOLDS / (N_FOLDS - 1)
     mixed = _right(held_out.trained_on_part(share, held_out.seed), later, chosen)
-    return Later(len(later), int(right.sum()), int(mixed.sum())) if _is_surely_less(right, mixed) else None
+    is_lost = is_notable(mixed.astype(np.float64) - right)
+    return Later(len(later), int(right.sum()), int(mixed.sum())) if is_lost else None
 
 
 def _right(held_out: OutOfFold, streams: Integers, chosen: Confident) -> npt.NDArray[np.bool_]:
@@ -57,12 +56,6 @@ def _right(held_out: OutOfFold, streams: Integers, chosen: Confident) -> npt.NDA
     is_sure = is_inside & (paths.confidence >= levels)
     is_right: npt.NDArray[np.bool_] = followed.is_right()[np.arange(len(streams)), is_sure.argmax(axis=1)]
     return is_right & is_sure.any(axis=1)
-
-
-def _is_surely_less(right: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_]) -> bool:
-    lost, n = other.astype(np.float64) - right, len(right)
-    error = np.sqrt((lost.var() + 2.0 / n) / n)  # as if one stream more had differed either way
-    return bool(lost.mean() >= max(NOTABLE, SURELY * error))
 
 
 def division_at(starts: Array, labels: Labels) -> Fold | None:

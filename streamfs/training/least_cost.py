@@ -217,8 +217,8 @@ class LeastCost:
             own = Trajectories.of(calibrated, table, limit).confidence
             require_labels("the classifier gives no stream", self.confidence, own)
         said = followed.first().calibrated(chosen.calibration, followed.n_classes)
-        decided = chosen.columns >= 0
-        usual = decided & said.is_right()[np.arange(len(decided)), chosen.columns]
+        columns = chosen.columns
+        usual = (columns >= 0) & said.is_right()[np.arange(len(columns)), columns]
         return FittedConfidence(
             calibrated, table, said, chosen, held_later(held_out, streams.starts, chosen, usual)
         )

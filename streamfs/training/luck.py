@@ -13,6 +13,12 @@ _DRAWS = 400
 LUCK = 4.0
 """Squared standard errors by which a share of right answers may be off: several choices were compared."""
 
+SURELY = 2.0
+"""Standard errors by which more streams must be right in one way than in another."""
+
+NOTABLE = 0.05
+"""The share of streams by which more must be right."""
+
 
 def chance_of(followed: Followed) -> float:
     """Return the share of the commonest class, which is right by chance, luck apart.
@@ -58,13 +64,20 @@ def believed_share(
 
 
 def believed_shares(shares: npt.ArrayLike, chance: float, n: float, n_streams: float, luck: float = LUCK) -> Array:
-    """Return the same of some shares of right answers, each of `n` answers."""
+    """Return the same of shares of right answers, each of `n` answers, in the same shape."""
     found = np.asarray(shares)
     smooth = (found * n + 0.5) / (n + 1)
     distance = (found - chance) ** 2
     error = luck * smooth * (1.0 - smooth) / n_streams
     kept = 1.0 - error / np.maximum(distance, error)
     return np.asarray(np.clip(chance + kept * (found - chance), 1.0 / (n + 2), (n + 1.0) / (n + 2)))
+
+
+def is_notable(gains: Array) -> npt.NDArray[np.bool_]:
+    """Return whether streams gain surely and notably, on average over the first axis, shape (n_streams, ...)."""
+    means, n = gains.mean(axis=0), len(gains)
+    errors = np.sqrt((gains.var(axis=0) + 2.0 / n) / n)  # as if one stream more had differed either way
+    return np.asarray((means > SURELY * errors) & (means >= NOTABLE))
 
 
 def cautious_mean(costs: Array, counts: Array | None = None) -> float:

@@ -7,12 +7,7 @@ import numpy as np
 from feature_extractors.arrays import Integers
 from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.held_out import Followed
-
-SURELY = 2.0
-"""Standard errors by which more streams must be right at a later tick than now."""
-
-NOTABLE = 0.05
-"""The share of streams by which more must be right there."""
+from streamfs.training.luck import is_notable
 
 MARGIN = 2.0
 """What an error costs, over what makes both cost the same: the latter is a matter of luck, too."""
@@ -44,9 +39,8 @@ def worth_waiting(
     wrong_now = OF_ERRORS.of(followed, columns, time_limit)
     rest_now = costs.of(followed, columns, time_limit).mean() - costs.error * wrong_now.mean()
     fewer = (wrong_now[:, np.newaxis] if guessed is None else 1.0 - guessed) - wrong
-    gains, n = fewer.mean(axis=0), len(columns)
-    errors = np.sqrt((fewer.var(axis=0) + 2.0 / n) / n)  # as if one stream more had differed either way
-    better = np.flatnonzero((gains > SURELY * errors) & (gains >= NOTABLE) & (rest > rest_now))
+    gains = fewer.mean(axis=0)
+    better = np.flatnonzero(is_notable(fewer) & (rest > rest_now))
     if not len(better):
         return None
     even = (rest[better] - rest_now) / gains[better]

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from streamfs import Promise, PromiseError, SearchSettings, StreamSet, train_promised
+from streamfs.data.shared_columns import FEWEST_CHANGES
 from streamfs.evaluation.model_card import markdown
-from streamfs.training.copies import FEWEST_CHANGES, NEAR, copies
+from streamfs.training.copies import NEAR, copies
 from streamfs.training.kept_together import kept_together
 from streamfs.training.promises.split import TrainTestSplit
 

@@ -34,7 +34,7 @@ def at_times(n_times, seed):
 
 
 def walked(pairs):
-    """Join each pair with all that share a node with it, until none is left."""
+    """Return a number for each pair, which it has in common with those that share a node, or do by others."""
     group, before = list(range(len(pairs))), []
     while group != before:
         before = list(group)
