@@ -80,6 +80,13 @@ OPTIONS = {
         "the word folder for the names of the files' folders; name for what the files' own begin with, as "
         "wave_03.csv; or runs, each of one label in its column.",
     ),
+    "window": click.option(
+        "--window",
+        type=POSITIVE,
+        metavar="SECONDS",
+        help="Cut streams into windows of this length, each a stream of its own. Their label may change: a window "
+        "has that of nine in ten of its rows, or is left out.",
+    ),
     "time_format": click.option(
         "--time-format",
         metavar="FORMAT",
@@ -167,11 +174,16 @@ class Recordings:
         self, period: float | None = None, *, labelled: bool = True, count: bool = False
     ) -> "ReadStreams":
         """Read the streams with what their files say of times, and count those of each stream if asked."""
-        from streamfs.data.recordings.layout import Layout  # noqa: PLC0415 - help shall not wait for polars
+        from streamfs.cli.console import say  # noqa: PLC0415 - help shall not wait for polars
+        from streamfs.data.recordings.layout import Layout  # noqa: PLC0415
         from streamfs.data.stream_files import read_recording  # noqa: PLC0415
 
         fields = dict(self.layout) if period is None else {**self.layout, "period": period}
-        return read_recording(self.paths, Layout(**fields, labelled=labelled), count=count)
+        found = read_recording(self.paths, Layout(**fields, labelled=labelled), count=count)
+        if found.windows is not None and found.windows.n_left_out:
+            windows = f"{found.windows.n_left_out} of {found.windows.n_cut} windows of {fields['window']:g} s"
+            say(f"note: {windows} are left out, whose rows do not have one label to nine in ten")
+        return found
 
 
 def recordings(

@@ -20,6 +20,7 @@ from streamfs.data.recordings.proposals import guess, recorded
 from streamfs.data.recordings.rows import MissingColumnError, read_rows
 from streamfs.data.recordings.sources import open_tables
 from streamfs.data.recordings.tables import BATCH, Table
+from streamfs.data.recordings.windows import Windows
 from streamfs.errors import DataError, LayoutError
 
 SENSOR, VALUE = "sensor", "value"
@@ -44,12 +45,13 @@ class StreamArrays(NamedTuple):
 
 
 class ReadStreams(NamedTuple):
-    """Contents of files, with what they say about times, and the number of times of each stream."""
+    """Contents of files, with what they say about times, the number of times of each stream, and its windows."""
 
     arrays: StreamArrays
     steps: Steps | None
     starts: Array
     messages: Integers
+    windows: Windows | None
 
 
 def read_recording(
@@ -128,7 +130,7 @@ def _read(tables: Sequence[Table], layout: Layout, *, count: bool = False) -> Re
     messages = count_times(rows) if count else np.zeros(0, dtype=np.int64)
     values, grid = tabulate_rows(rows)
     arrays = StreamArrays(values, labels, list(rows.columns), grid.period, list(rows.streams), grid.lengths)
-    return ReadStreams(arrays, grid.steps, grid.starts, messages)
+    return ReadStreams(arrays, grid.steps, grid.starts, messages, rows.windows)
 
 
 def write_readings(readings: Iterable[tuple[str, float, str, float]], path: Path) -> int:

@@ -102,9 +102,10 @@ class StreamSet:
 
     @classmethod
     def of_read(cls, found: ReadStreams) -> Self:
-        """Make a set of what was read from files, with the times at which streams began."""
+        """Make a set of what was read from files, with the times at which streams began, and groups of windows."""
         streams = cls.of_arrays(found.arrays)
         streams.starts = np.where(np.isfinite(found.starts), found.starts, np.nan)
+        streams.groups = None if found.windows is None else found.windows.groups
         return streams
 
     def _set(

@@ -396,11 +396,17 @@ def _train(
 
 
 def _notes(recorded: "StreamSet", streams: Recordings) -> "Iterator[str]":
-    """Yield notes on the quality of the data."""
+    """Yield notes on the quality of the data, and on windows."""
     from streamfs.data.quality_checks import empty_columns, median_gap
 
     for column in empty_columns(recorded):
         yield f"{column} of {streams} has no reading in any of {len(recorded)} streams, and is left out"
+    if "window" in streams.layout:
+        yield (
+            "windows that follow each other are alike, as all of a class do: held-out ones may show too much"
+            if recorded.groups is None
+            else "windows of one class that follow each other are held out together"
+        )
     usual = median_gap(recorded)
     if "period" not in streams.layout and "resample" not in streams.layout and usual is not None:
         yield (

@@ -27,7 +27,7 @@ class Block:
     columns : ndarray of shape (n_rows,), or 0
         Numbers of the columns of the streams, of a long table.
     labels : ndarray of shape (n_rows,), optional
-        Numbers of the labels, if each run of rows with one is a stream; -1 if a row has none.
+        Numbers of the labels, if rows have them; -1 if a row has none.
     cells : ndarray of shape (n_rows,), optional
         Places in the values of the streams, of a wide table those of its first column; `LEFT_OUT` or `TIMELESS`.
     is_local : bool
@@ -64,7 +64,7 @@ class Block:
         timed = self.timed
         streams = self.streams[timed]
         elapsed = (self.times[timed] - starts[streams]) / period
-        ticks = np.floor(elapsed + 0.5)
+        ticks = np.clip(np.floor(elapsed + 0.5), 0, n_ticks - 1)  # at half a tick, rounding may leave a window
         columns = self.columns if isinstance(self.columns, int) else self.columns[timed]
         self.cells = np.where(self.streams >= 0, np.int32(TIMELESS), np.int32(LEFT_OUT))
         self.cells[timed] = (streams * np.int64(n_ticks) + ticks.astype(np.int64)) * n_columns + columns

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feature_extractors.arrays import Array, Integers
-from streamfs.data.recordings.layout import RUNS
+from streamfs.data.recordings.layout import RUNS, Layout
 from streamfs.data.recordings.rows import Rows
 from streamfs.errors import DataError, LayoutError
 
@@ -116,10 +116,7 @@ def put_on_grid(rows: Rows, *, keep_times: bool) -> Grid:
         Whether their times are needed yet.
     """
     layout, steps = rows.layout, measure_steps(rows)
-    period = layout.period
-    if period is None and steps is not None:
-        period = steps.smallest if layout.resample is None else steps.usual
-    grid = _grid(rows, 1.0 if period is None else period, steps)
+    grid = _grid(rows, period_of(layout, steps) if rows.windows is None else rows.windows.period, steps)
     if layout.resample is None and steps is not None and steps.smallest > 1.5 * grid.period:
         raise DataError(
             f"rows of {source_of(rows)} are at least {steps.smallest:g} s apart, "
@@ -141,6 +138,13 @@ def put_on_grid(rows: Rows, *, keep_times: bool) -> Grid:
             proposed_resampling(rows, steps),
         )
     return grid
+
+
+def period_of(layout: Layout, steps: Steps | None) -> float:
+    """Return the seconds of a tick: the layout's, or else the smallest step, or the usual one to resample."""
+    if layout.period is not None or steps is None:
+        return layout.period or 1.0
+    return steps.smallest if layout.resample is None else steps.usual
 
 
 def _require_similar_spans(rows: Rows, grid: Grid) -> None:
@@ -197,6 +201,8 @@ def _sampled(rows: Rows) -> tuple[Integers, Array]:
 
 def _spans(rows: Rows) -> tuple[Array, Array]:
     """Return the first and the last time of each stream; infinite if it has none."""
+    if rows.windows is not None:
+        return rows.windows.starts, rows.windows.starts + (rows.windows.n_ticks - 1) * rows.windows.period
     starts, ends = np.full(len(rows.streams), np.inf), np.full(len(rows.streams), -np.inf)
     for block in rows.all_blocks():
         taken = block.streams >= 0

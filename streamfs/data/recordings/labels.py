@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from feature_extractors.arrays import Array
+from feature_extractors.arrays import Array, Integers
 from streamfs.data.recordings.clock_changes import refuse_shown_twice
 from streamfs.data.recordings.date_forms import date_forms
 from streamfs.data.recordings.file_labels import PLACES_OF_FILES, of_files, proposed_place
@@ -17,7 +17,9 @@ from streamfs.data.recordings.layout import LABEL, PLACES, RUNS, STREAM, Layout
 from streamfs.data.recordings.rows import Rows
 from streamfs.data.recordings.sensor_labels import Intervals, intervals_of_sensor
 from streamfs.data.recordings.tables import bare_name, ending_of, read_table, texts_of
+from streamfs.data.recordings.timelines import divide, timeline
 from streamfs.data.recordings.times import in_seconds, times_of
+from streamfs.data.recordings.window_streams import of_windows
 from streamfs.errors import DataError, LayoutError
 
 STARTS, ENDS = ("start", "begin", "from", "von"), ("end", "stop", "to", "until", "ende", "bis")
@@ -25,17 +27,26 @@ STARTS, ENDS = ("start", "begin", "from", "von"), ("end", "stop", "to", "until",
 
 
 def label(rows: Rows) -> list[str]:
-    """Return the label of each stream; intervals make streams of their own of the rows."""
+    """Return the label of each stream; intervals, runs and windows make streams of their own of the rows."""
+    labels, window = _labels(rows), rows.layout.window
+    return labels if window is None else of_windows(rows, labels, window)
+
+
+def _labels(rows: Rows) -> list[str]:
+    """Return the labels of streams before they are cut into windows; empty if their rows have labels."""
     labels = rows.layout.labels
     if labels in PLACES_OF_FILES:
         return of_files(rows, str(labels))
     if rows.label_sensor is not None:
-        return _cut(rows, intervals_of_sensor(rows, rows.label_sensor), rows.label_sensor)
+        intervals = intervals_of_sensor(rows, rows.label_sensor)
+        return _cut(rows, intervals, rows.label_sensor) if labels == RUNS else _marked(rows, intervals)
     if labels == RUNS:
         return _of_runs(rows)
     if labels is not None:
         return _of_file(rows, Path(labels))
     found = [rows.labels.get(stream, "") for stream in range(len(rows.streams))]
+    if rows.label_codes:
+        return found
     if rows.layout.labelled and not any(found):
         raise _unlabelled(rows)
     for name, text in zip(rows.streams, found, strict=True):
@@ -46,33 +57,17 @@ def label(rows: Rows) -> list[str]:
 
 def _of_runs(rows: Rows) -> list[str]:
     """Make a stream of each run of rows with one label, and leave out rows without; return the labels."""
-    blocks = [*rows.all_blocks()]
-    streams = np.concatenate([block.streams for block in blocks])
-    times = np.concatenate([block.times for block in blocks])
-    codes = np.concatenate(
-        [np.zeros(0, dtype=np.int32) if block.labels is None else block.labels for block in blocks]
-    )
-    order = np.lexsort((times, streams))
-    order = order[(streams[order] >= 0) & ~np.isnan(times[order])]
-    of_stream, of_label = streams[order], codes[order]
-    is_first = np.diff(of_stream, prepend=-1) != 0
-    begins = is_first | (np.diff(of_label, prepend=-1) != 0)
-    named = begins & (of_label >= 0)
-    numbers = np.cumsum(named) - 1
-    parts = np.full(len(streams), -1, dtype=np.int32)
-    parts[order] = np.where(of_label >= 0, numbers, -1)
+    line, places = timeline(rows)
+    named = (line.begins() | (np.diff(line.labels, prepend=-1) != 0)) & (line.labels >= 0)
+    if not named.any():
+        raise DataError(f"no row of {rows.tables[0].source} has a label")
     names, texts = list(rows.streams), list(rows.label_codes)
     in_stream: dict[int, int] = defaultdict(int)
     found = []
-    for stream, code in zip(of_stream[named].tolist(), of_label[named].tolist(), strict=True):
+    for stream, code in zip(line.streams[named].tolist(), line.labels[named].tolist(), strict=True):
         in_stream[stream] += 1
         found.append((f"{names[stream]}/{in_stream[stream]}", texts[code]))
-    ends = np.cumsum([len(block.streams) for block in blocks])
-    for block, part in zip(blocks, np.split(parts, ends[:-1]), strict=True):
-        block.streams = part
-    rows.streams = {name: number for number, (name, _) in enumerate(found)}
-    if not found:
-        raise DataError(f"no row of {rows.tables[0].source} has a label")
+    divide(rows, places, np.where(line.labels >= 0, np.cumsum(named) - 1, -1), [name for name, _ in found])
     return [text for _, text in found]
 
 
@@ -173,23 +168,44 @@ def _seconds(cells: pl.Series, layout: Layout, path: Path) -> Array:
     return times / in_seconds(times, layout)
 
 
+def _inside(rows: Rows, intervals: Intervals) -> list[Integers]:
+    """Return the number of the interval that each row of each batch is in, of all in order; -1 if in none."""
+    parts = [np.full(len(block.streams), -1) for block in rows.all_blocks()]
+    n_before = 0
+    for stream in sorted(intervals):
+        starts, ends = np.array([span[:2] for span in sorted(intervals[stream])]).T
+        for block, part in zip(rows.all_blocks(), parts, strict=True):
+            mine = np.flatnonzero(block.streams == stream)
+            place = np.searchsorted(starts, block.times[mine], side="right") - 1
+            inside = (place >= 0) & (block.times[mine] < ends[place])
+            part[mine[inside]] = n_before + place[inside]
+        n_before += len(starts)
+    return parts
+
+
+def _marked(rows: Rows, intervals: Intervals) -> list[str]:
+    """Give the rows in each interval its label; return the labels of the streams, which are none."""
+    texts = [text for stream in sorted(intervals) for *_, text in sorted(intervals[stream])]
+    for text in texts:
+        rows.label_codes.setdefault(text, len(rows.label_codes))
+    codes = np.array([*map(rows.label_codes.__getitem__, texts), -1], dtype=np.int32)
+    for block, part in zip(rows.all_blocks(), _inside(rows, intervals), strict=True):
+        block.labels = codes[part]
+    return [""] * len(rows.streams)
+
+
 def _cut(rows: Rows, intervals: Intervals, source: object) -> list[str]:
     """Make a stream of the rows in each interval, and leave out all others; return the labels of the streams."""
     names = list(rows.streams)
     found: list[tuple[str, str]] = []
-    parts = [np.full(len(block.streams), -1, dtype=np.int32) for block in rows.all_blocks()]
     for stream in sorted(intervals):
         spans = sorted(intervals[stream])
         starts, ends = np.array([span[:2] for span in spans]).T
         if (starts[1:] < ends[:-1]).any():
             first = starts[1:][starts[1:] < ends[:-1]][0]
             raise DataError(f"intervals of stream {names[stream]} in {source} overlap at {first:g} s")
-        for block, part in zip(rows.all_blocks(), parts, strict=True):
-            mine = np.flatnonzero(block.streams == stream)
-            place = np.searchsorted(starts, block.times[mine], side="right") - 1
-            inside = (place >= 0) & (block.times[mine] < ends[place])
-            part[mine[inside]] = len(found) + place[inside]
         found += [(f"{names[stream]}/{number}", text) for number, (*_, text) in enumerate(spans, start=1)]
+    parts = _inside(rows, intervals)
     used = np.unique(np.concatenate([np.unique(part) for part in parts]))
     used = used[used >= 0]
     if not len(used):

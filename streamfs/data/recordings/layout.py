@@ -67,6 +67,11 @@ class Layout:
         are called. Each interval (its end excluded) then is a stream of its own, such as ``desk/2``, and rows
         outside of all intervals are left out. With ``"runs"``, the column of the label changes within streams:
         each run of rows with one label is a stream, and rows without a label are left out.
+    window : float, optional
+        Seconds of the windows, one after the other, into which each stream is cut; they are streams of their own,
+        such as ``desk/2``. The label may change within what is cut: a window has the one that nine in ten of its
+        rows have, and is left out if there is none, or without a label if it need not be `labelled`. No window
+        spans a hole of more than three usual steps and `max_age`, and what is left at the end is left out.
     time_format : str, optional
         What times are, if that is not found by itself: ``s``, ``ms``, ``us`` or ``ns``, or a format of `strftime`,
         such as ``"%d.%m.%Y %H:%M"``; ``.%f`` is the fraction of a second.
@@ -106,6 +111,7 @@ class Layout:
     long: Sequence[str] | None = None
     columns: Sequence[str] | None = None
     labels: str | Path | None = None
+    window: float | None = None
     time_format: str | None = None
     time_zone: str | None = None
     values: Mapping[str, float | str] | None = None
@@ -133,6 +139,7 @@ class Layout:
             advice = "labels in memory are a column: frame['label'] = frame['stream'].map(labels)"
             raise DataError(f"{given}; {advice}")
         check_period(self.period)
+        check_period(self.window, "window")
         if self.resample not in (None, *RULES):
             raise DataError(f"resample is {self.resample!r}, expected {' or '.join(map(repr, RULES))}")
         if self.max_age is not None and not (isfinite(self.max_age) and self.max_age >= 0):
@@ -181,6 +188,11 @@ class Layout:
             object.__setattr__(self, "time", self.time[0] if len(self.time) == 1 else tuple(self.time))
 
     @property
+    def labels_change(self) -> bool:
+        """Whether the labels are those of rows, and may change within a stream."""
+        return self.labels == RUNS or (self.labels is None and self.window is not None)
+
+    @property
     def zone(self) -> str:
         """Time zone of dates without an offset."""
         return self.time_zone or "UTC"
@@ -226,10 +238,10 @@ class Layout:
         return None if self.long is None else self.long[3]
 
 
-def check_period(period: float | None) -> None:
-    """Refuse a period that is not a positive number of seconds."""
+def check_period(period: float | None, name: str = "period") -> None:
+    """Refuse a period, or what else has the `name`, that is not a positive number of seconds."""
     if period is not None and not (isfinite(period) and period > 0):
-        raise DataError(f"period is {period}, expected a positive number of seconds")
+        raise DataError(f"{name} is {period}, expected a positive number of seconds")
 
 
 def _as_text(names: Any) -> Any:

@@ -18,6 +18,7 @@ from streamfs.data.recordings.layout import LABEL, RUNS, STREAM, Layout
 from streamfs.data.recordings.pool import Pool
 from streamfs.data.recordings.tables import ARRAYS, Table, numbers_of, texts_of
 from streamfs.data.recordings.times import Times, check_times, in_seconds, moments, times_of
+from streamfs.data.recordings.windows import Windows
 from streamfs.data.recordings.words import coded, units_of
 from streamfs.errors import DataError, LayoutError
 
@@ -39,11 +40,13 @@ class Rows:
     labels : dict of int to str
         Label of each stream that has one in a column.
     label_codes : dict of str to int
-        Numbers of the labels, if each run of rows with one is a stream.
+        Numbers of the labels, if rows have them.
     files : dict of int to set of pairs of str
         Folder and name of each stream's files.
     blocks : list of list of Block
         The batches of each table.
+    windows : Windows, optional
+        The windows that are the streams, if they were cut into some.
     """
 
     layout: Layout
@@ -54,6 +57,7 @@ class Rows:
     label_codes: dict[str, int] = field(default_factory=dict)
     files: dict[int, set[tuple[str, str]]] = field(default_factory=dict)
     blocks: list[list[Block]] = field(default_factory=list)
+    windows: Windows | None = None
 
     @property
     def label_sensor(self) -> str | None:
@@ -252,7 +256,7 @@ def _add_labels(
     """Note the label and the files of each stream; refuse two labels of one stream."""
     for stream in np.unique(streams):
         rows.files.setdefault(int(stream), set()).add((table.folder, table.name))
-    if meaning.label is None or rows.layout.labels == RUNS:
+    if meaning.label is None or rows.layout.labels_change:
         return
     labels = texts_of(batch[meaning.label], table.source)
     found = pl.DataFrame({STREAM: streams, LABEL: labels}).unique(maintain_order=True)
@@ -268,8 +272,10 @@ def _add_labels(
 
 
 def _label_codes(rows: Rows, table: Table, meaning: _Meaning, batch: pl.DataFrame) -> Codes | None:
-    """Return the numbers of the rows' labels, if each run of rows with one is a stream; -1 if a row has none."""
-    if rows.layout.labels != RUNS or rows.label_sensor is not None:
+    """Return the numbers of the rows' labels, if these may change within a stream; -1 if a row has none."""
+    if not rows.layout.labels_change or rows.label_sensor is not None:
+        return None
+    if meaning.label is None and rows.layout.window is not None:
         return None
     if meaning.label is None:
         raise MissingColumnError(table, "label", LABEL)

@@ -24,7 +24,7 @@ def intervals_of_sensor(rows: Rows, sensor: str) -> Intervals:
         others = [name for name in rows.columns if name != sensor]
         known = f"only the sensors {', '.join(others)}{nearest(sensor, others)}"
         raise DataError(f"{source} has no column and no sensor {sensor!r}, {known}")
-    if rows.layout.labels != RUNS:
+    if not rows.layout.labels_change:
         raise LayoutError(f"{sensor!r} is a sensor of {source}, whose value changes", {"labels": RUNS})
     _leave_out(rows, sensor)
     intervals: Intervals = defaultdict(list)

@@ -33,9 +33,9 @@ class TrainTestSplit(NamedTuple):
 
     @classmethod
     def of(cls, streams: StreamSet, groups: npt.ArrayLike | None, seed: int) -> Self:
-        """Divide streams in two, class by class, at random."""
+        """Divide streams in two, class by class, at random; without `groups`, those of the streams go together."""
         labels, known = streams.labels, None if groups is None else _known(groups, streams)
-        sites, ties = kept_together(streams, known)
+        sites, ties = kept_together(streams, streams.groups if known is None else known)
         _require_units(labels, sites)
         folds = make_folds(np.zeros((len(streams), 1)), labels, sites, N_PARTS, seed)
         tested = np.concatenate([fold.test for fold in folds[:N_TEST_PARTS]])

@@ -49,6 +49,13 @@ class TestOf:
         assert not set(sites[learning]) & set(sites[testing])
         assert parts.groups.tolist() == sites[learning].tolist()
 
+    def test_groups_of_the_streams_go_together_where_no_others_are_given(self):
+        sites = np.arange(48) // 2
+        streams = some_streams(np.repeat(["a", "b"], 24)).grouped(sites)
+        parts = TrainTestSplit.of(streams, None, 0)
+        assert not set(sites[numbers(parts.train)]) & set(sites[numbers(parts.test)])
+        assert parts.test_groups is None
+
     def test_a_seed_gives_the_same_parts_and_another_others(self):
         streams = some_streams(["a", "b"] * 20)
         first, again, other = (numbers(TrainTestSplit.of(streams, None, seed).test) for seed in (1, 1, 2))
