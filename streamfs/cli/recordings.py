@@ -108,6 +108,18 @@ OPTIONS = {
         type=click.Choice([",", "."]),
         help="What separates the decimals of numbers; by default a comma beside semicolons, else a point.",
     ),
+    "header": click.option(
+        "--header",
+        type=NAMES,
+        metavar="COLUMN,...",
+        help="What the header begins with, if other lines come before it: --header Date,Time.",
+    ),
+    "column_names": click.option(
+        "--column-names",
+        type=NAMES,
+        metavar="COLUMN,...",
+        help="Names of all columns, if there is no header: --column-names time,x,y; with --header, in its place.",
+    ),
     "resample": click.option(
         "--resample",
         type=click.Choice(["last", "mean"]),

@@ -11,6 +11,7 @@ import polars as pl
 
 from feature_extractors.arrays import Array, Integers
 from streamfs.data.recordings.cells import tabulate_rows
+from streamfs.data.recordings.csv_text import Start
 from streamfs.data.recordings.frames import frame_table
 from streamfs.data.recordings.grid import Steps, count_times
 from streamfs.data.recordings.histories import readings_of
@@ -63,9 +64,27 @@ def read_recording(
     readings = None if is_said else readings_of(given, layout.zone)
     if readings is None:
         without = None if layout.labels in (None, *PLACES) else Path(str(layout.labels))
-        return read_tables(open_tables(given, without), layout, count=count)
+        return read_tables(_opened(given, without, layout), layout, count=count)
     table = frame_table(_long_table(readings))._replace(source=" ".join(map(str, given)))
     return read_tables([table], layout if layout.long else replace(layout, long=LONG), count=count)
+
+
+def _opened(paths: Sequence[Path], without: Path | None, layout: Layout) -> list[Table]:
+    """Open the files of a recording; where the header is not the first line, propose what else is missing, too."""
+    try:
+        return open_tables(paths, without, Start(layout.header, layout.column_names))
+    except LayoutError as error:
+        if not error.proposal:
+            raise
+        found = replace(layout, **error.proposal)
+        further: dict[str, Any] = {}
+        try:
+            read_tables(_opened(paths, without, found), found)
+        except LayoutError as other:
+            further = other.proposal
+        except DataError:
+            pass
+        raise LayoutError(error.problem, error.proposal | further) from error
 
 
 def read_frame(frame: Any, layout: Layout) -> ReadStreams:

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from recorded_files import NAN, WIDE, run
 
 from streamfs import StreamSet
-from streamfs.data.recordings import tables
+from streamfs.data.recordings import csv_text
 from streamfs.errors import DataError, LayoutError
 
 LONG = "device,when,sensor,value,label\na,0,t,20,hot\na,0,h,50,hot\na,10,t,21,hot\nb,0,t,5,cold\nb,10,h,80,cold\n"
@@ -97,7 +97,7 @@ def test_words_stand_for_numbers_in_long_tables_too(files):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0,1\n1,2\n", "has no header, its first row is 0, 1: put names"),
+        ("0,1\n1,2\n", "has no header, its first row is 0, 1; give column_names"),
         (",\n0,1\n", "has no header, its first row is empty"),
         ("time,time,x\n0,1,2\n", "column 'time' occurs twice"),
         (
@@ -149,7 +149,7 @@ def test_columns_may_be_set_apart_by_any_number_of_spaces(files, monkeypatch, be
     rows = [f"{' ' * (row % 3)}{row}{' ' * (1 + row % 4)}{row * 0.5} -{row}" for row in range(60)]
     path = files(log=end.join([begin, *rows, ""])) / "log.csv"
     for block in (64, 2**20):
-        monkeypatch.setattr(tables, "BLOCK", block)
+        monkeypatch.setattr(csv_text, "BLOCK", block)
         streams = StreamSet.read(path, labelled=False)
         assert streams.columns == ("x", "y")
         assert_array_equal(streams.values[0], np.arange(60)[:, np.newaxis] * [0.5, -1.0])
@@ -172,7 +172,7 @@ def test_a_table_may_have_tabs(files):
 def test_a_column_has_one_unit(files, monkeypatch):
     rows = "".join(f"{row},{row} °C\n" for row in range(40))
     path = files(log=f"time,x\n{rows}40,99 °F\n") / "log.csv"
-    monkeypatch.setattr(tables, "BLOCK", 64)
+    monkeypatch.setattr(csv_text, "BLOCK", 64)
     for values in ({"°C": "unit", "°F": "unit"}, {"°C": "unit"}):
         with pytest.raises(DataError, match=r"x of .* is in °C and in °F, expected one unit"):
             StreamSet.read(path, values=values, labelled=False)
@@ -194,5 +194,5 @@ def test_packed_files_of_several_streams_are_read(tmp_path):
 def test_a_block_ends_with_a_row(files, monkeypatch):
     path = files(log='time,x,note\n0,1,"one\n""two"""\n\n1,2,\n2,3,"\n\n"\n') / "log.csv"
     for n_bytes in range(1, 40):
-        monkeypatch.setattr(tables, "BLOCK", n_bytes)
+        monkeypatch.setattr(csv_text, "BLOCK", n_bytes)
         assert_array_equal(StreamSet.read(path, labelled=False, columns=["x"]).values.ravel(), [1, 2, 3])

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from recorded_files import NAN
 
 from streamfs import StreamSet
-from streamfs.data.recordings import tables
+from streamfs.data.recordings import csv_text
 
 
 def naive_cells(times, numbers, period, rule, max_age):
@@ -49,7 +49,7 @@ def test_resampling_is_as_defined(tmp_path_factory, rows, rule, max_age, batch, 
     (table if is_long else table.drop("sensor")).write_csv(path)
     options = {"long": table.columns} if is_long else {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "BLOCK", 8 * batch)
+        patch.setattr(csv_text, "BLOCK", 8 * batch)
         streams = StreamSet.read(path, 1.0, labelled=False, resample=rule, max_age=max_age, **options)
     assert_array_equal(streams.values[0, :, 0], naive_cells(times, numbers, 1.0, rule, max_age))
 
@@ -68,7 +68,7 @@ def test_wide_and_long_tables_hold_the_same(tmp_path_factory, batch, seed):
     table = pl.read_csv(folder / "wide.csv").unpivot(index=["stream", "time", "label"]).sort("stream", "time")
     table.sample(fraction=1, shuffle=True, seed=seed).write_csv(folder / "long.csv")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "BLOCK", 8 * batch)
+        patch.setattr(csv_text, "BLOCK", 8 * batch)
         found = StreamSet.read(
             folder / "long.csv", 2.0, long=("stream", "time", "variable", "value"), columns=["x", "y"]
         )

@@ -89,6 +89,11 @@ class Layout:
         step.
     resample : {"last", "mean"}, optional
         What a tick holds if several readings are nearest to it: the last, or their mean. By default, an error.
+    header : sequence of str, optional
+        The first names of the header of CSV files that have other lines before it, such as ``["Date", "Time"]``:
+        as many as no line before begins with. Lines before it that begin with # may be there in any case.
+    column_names : sequence of str, optional
+        Names of all columns of CSV files without a header; with `header`, in place of those in the file.
     max_age : float, optional
         Seconds for which a tick without a reading of its own holds the previous one; by default it is missing.
     labelled : bool
@@ -118,6 +123,8 @@ class Layout:
     decimal: str | None = None
     period: float | None = None
     resample: str | None = None
+    header: Sequence[str] | None = None
+    column_names: Sequence[str] | None = None
     max_age: float | None = None
     labelled: bool = True
 
@@ -131,8 +138,8 @@ class Layout:
             check_values(self.values)
         if self.decimal not in (None, ",", "."):
             raise DataError(f"decimal is {self.decimal!r}, expected ',' or '.'")
-        if self.columns is not None:
-            self._set_columns(self.columns)
+        for name in ("columns", "column_names", "header"):
+            self._set_columns(name, getattr(self, name))
         if not isinstance(self.labels, str | Path | None):
             places = ", ".join(map(repr, PLACES))
             given = f"labels is of type {type(self.labels).__name__}, expected {places} or the path of a file"
@@ -165,10 +172,12 @@ class Layout:
                 f"time_format is {form!r}, expected a point before %f: the fraction of a second is .%f"
             )
 
-    def _set_columns(self, columns: Sequence[str]) -> None:
+    def _set_columns(self, name: str, columns: Sequence[str] | None) -> None:
+        if columns is None:
+            return
         if isinstance(columns, str) or not 0 < len(set(columns)) == len(columns):
-            raise DataError(f"columns is {columns!r}, expected the names of some columns, each once")
-        object.__setattr__(self, "columns", tuple(map(str, columns)))  # those of pandas may be numbers
+            raise DataError(f"{name} is {columns!r}, expected the names of some columns, each once")
+        object.__setattr__(self, name, tuple(map(str, columns)))  # those of pandas may be numbers
 
     def _set_streams(self) -> None:
         if self.stream is not None and not isinstance(self.stream, str):

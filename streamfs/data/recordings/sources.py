@@ -5,11 +5,14 @@ from glob import glob, has_magic
 from os.path import commonpath
 from pathlib import Path
 
+from streamfs.data.recordings.csv_text import AT_ONCE, Start
 from streamfs.data.recordings.tables import ENDINGS, EXPECTED, Table, bare_name, ending_of, open_table
 from streamfs.errors import DataError
 
 
-def open_tables(paths: str | Path | Iterable[str | Path], without: Path | None = None) -> list[Table]:
+def open_tables(
+    paths: str | Path | Iterable[str | Path], without: Path | None = None, start: Start = AT_ONCE
+) -> list[Table]:
     """Open the files of a recording, in the order of their names.
 
     Parameters
@@ -19,6 +22,8 @@ def open_tables(paths: str | Path | Iterable[str | Path], without: Path | None =
         in its folders are read. A path that exists is not a pattern.
     without : path, optional
         A file that is not part of the recording, although it is in its folder.
+    start : Start
+        Where the tables of CSV files start.
     """
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     if not given:
@@ -26,7 +31,7 @@ def open_tables(paths: str | Path | Iterable[str | Path], without: Path | None =
     files = dict.fromkeys(file for path in given for file in _files(Path(path)))
     if without is not None:
         files = {file: None for file in files if not (without.exists() and without.samefile(file))}
-    return [open_table(file, name) for file, name in zip(files, _names([*files]), strict=True)]
+    return [open_table(file, name, start) for file, name in zip(files, _names([*files]), strict=True)]
 
 
 def _files(path: Path) -> Sequence[Path]:

@@ -1,7 +1,5 @@
 """Tables of recorded streams, batch by batch: CSV and Parquet files, and frames in memory."""
 
-import csv
-import gzip
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,7 +15,7 @@ import polars as pl
 from feature_extractors.arrays import Array
 from streamfs.base.ahead import map_ahead
 from streamfs.base.plain_files import plain
-from streamfs.data.recordings.layout import LABEL, STREAM, TIME
+from streamfs.data.recordings.csv_text import AT_ONCE, CsvText, Start, require_text, separator_of
 from streamfs.data.recordings.ts_files import read_ts
 from streamfs.data.recordings.words import GROUPED
 from streamfs.errors import DataError, LayoutError
@@ -39,26 +37,7 @@ _OTHERS = {
 BATCH = 2**17
 """Rows of a Parquet file or frame that are looked at together."""
 
-BOM = b"\xef\xbb\xbf"
-"""What some spreadsheets put before a file."""
-
-BLOCK = 2**20
-_LONGEST_ROW = 2**26  # bytes
-"""Bytes of a CSV file that are looked at together, but for the rest of a row."""
-
-_MANY = 9  # numbers of a row that may be a stream
-
-ARRAYS = "as archives of time series have: use its .ts file, or give arrays to StreamSet(values, labels, columns)"
-"""What to do about files with a stream on each line."""
-
-_NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?")
-_FRACTION = re.compile(r"[+-]?\d*\.\d+")
-_SEPARATORS = ",;\t|"
 _NAMELESS = re.compile(r"Unnamed: \d+|__index_level_\d+__")  # what pandas calls them where names are needed
-_COMMENTS = re.compile(rb"(?:\s*#[^\n]*\n)*")
-_SPACES, _AROUND = re.compile(rb" +"), re.compile(rb"(?m)^ | (?=\r?\n)")
-_ENDED = re.compile(rb"; *(?=\r?\n|\Z)")
-_SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
 
 
 class Table(NamedTuple):
@@ -104,7 +83,7 @@ class Table(NamedTuple):
             raise _unreadable(Path(self.source), error) from error
 
 
-def open_table(path: Path, name: str = "") -> Table:
+def open_table(path: Path, name: str = "", start: Start = AT_ONCE) -> Table:
     """Open a file, and read its header.
 
     Parameters
@@ -113,6 +92,8 @@ def open_table(path: Path, name: str = "") -> Table:
         A file that ends in one of `ENDINGS` or `TEXTS`.
     name : str
         Name of the stream if no column names it; by default the file's own, without its ending.
+    start : Start
+        Where the table of a CSV file starts.
     """
     ending = ending_of(path.name)
     if not ending:
@@ -127,17 +108,12 @@ def open_table(path: Path, name: str = "") -> Table:
             rows = read_ts(path)
             columns, parts = rows.columns, partial(iter, [rows])
         else:
-            first = next(_blocks(path), b"")
-            _require_text(first, path)
-            if b"\r" in first and b"\n" not in first:
-                raise DataError(f"{path} has carriage returns alone between rows: save it with line feeds")
-            separator = _separator(first)
-            cells = _header(first, separator)
-            _require_header(cells, path)
+            text = CsvText(path, start)
+            cells, separator = _csv_header(text)
             columns = all_named(cells)
             nameless = set(columns) - set(cells)
             decimal = "," if separator == ";" else "."
-            parts = partial(_csv_parts, path, cells, separator)
+            parts = partial(_csv_parts, text, cells, separator)
     except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise _unreadable(path, error) from error
     try:
@@ -220,19 +196,45 @@ def _parquet_parts(path: Path) -> Iterator[pl.DataFrame]:
             yield rows.slice(start, BATCH).collect()
 
 
-def _csv_parts(path: Path, columns: Sequence[str], separator: str) -> Iterator[pl.DataFrame]:
+def _csv_header(text: CsvText) -> tuple[list[str], str]:
+    """Return the names in the header of a CSV file, and what separates them."""
+    first = next(text.blocks(), b"")
+    require_text(first, text.path)
+    if b"\r" in first and b"\n" not in first:
+        raise DataError(f"{text.path} has carriage returns alone between rows: save it with line feeds")
+    separator = separator_of(first)
+    try:
+        cells = _first_row(first, separator)
+    except pl.exceptions.PolarsError as error:
+        raise text.too_long_row() or error from error
+    text.require_header(cells)
+    return cells, separator
+
+
+def _first_row(block: bytes, separator: str) -> list[str]:
+    """Return the names in the first row of a CSV file."""
+    table = pl.read_csv(block, has_header=False, infer_schema=False, separator=separator, n_rows=1)
+    cells = ["" if cell is None else cell for cell in table.row(0)]
+    is_spaced = len(cells) > 1 and all(cell.startswith(" ") for cell in cells[1:])
+    return [cell.strip() for cell in cells] if is_spaced else cells
+
+
+def _csv_parts(text: CsvText, columns: Sequence[str], separator: str) -> Iterator[pl.DataFrame]:
     """Yield the rows of a CSV file, without its header."""
-    blocks = _blocks(path)
+    blocks = text.blocks()
     first = next(blocks, b"")
     header = first.partition(b"\n")[0].rstrip()
 
     def rows_of(block: bytes) -> pl.DataFrame:
-        _require_text(block, path)
+        require_text(block, text.path)
         n_header = int(block is first)
         rows = _parsed(block, columns, separator)[n_header:]
         return _without_headers(rows, columns) if block.count(header) > n_header else rows
 
-    yield from map_ahead(rows_of, chain([first] if first else [], blocks))
+    try:
+        yield from map_ahead(rows_of, chain([first] if first else [], blocks))
+    except pl.exceptions.PolarsError as error:
+        raise text.too_long_row() or error from error
 
 
 def _without_headers(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
@@ -249,172 +251,13 @@ def _parsed(block: bytes, columns: Sequence[str], separator: str) -> pl.DataFram
     return rows
 
 
-def _header(block: bytes, separator: str) -> list[str]:
-    """Return the names in the first row of a CSV file."""
-    table = pl.read_csv(block, has_header=False, infer_schema=False, separator=separator, n_rows=1)
-    cells = ["" if cell is None else cell for cell in table.row(0)]
-    is_spaced = len(cells) > 1 and all(cell.startswith(" ") for cell in cells[1:])
-    return [cell.strip() for cell in cells] if is_spaced else cells
-
-
-def _require_text(block: bytes, path: Path) -> None:
-    """Refuse what polars would take for text."""
-    if b"\0" in block:
-        raise DataError(f"{path} has NUL bytes: it is damaged, or in UTF-16; save it in UTF-8")
-
-
-def _require_header(cells: Sequence[str], path: Path) -> None:
-    """Refuse a file whose first row has numbers, but none of our own names, or nothing."""
-    if not {STREAM, TIME, LABEL}.isdisjoint(cells):
-        return
-    numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
-    if len(numbers) == len(cells) > _MANY:
-        raise DataError(f"{path} has no header, but a stream on each line, {ARRAYS}")
-    if cells and (len(numbers) == len(cells) or any(_FRACTION.fullmatch(cell) for cell in cells)):
-        raise DataError(
-            f"{path} has no header, its first row is {', '.join(cells)}: put names of its columns before"
-        )
-    if len(cells) == 1 and len(cells[0].split()) > 1:
-        raise DataError(
-            f"{path} has one column, {cells[0]!r}, expected commas, semicolons, tabs or bars between several"
-        )
-    if not any(cells):
-        raise DataError(f"{path} has no header, its first row is empty")
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    """Yield the bytes of a CSV file in blocks of whole rows; a row ends at a line break outside of quotes."""
-    with _opened(path) as file:
-        rest = _without_preamble(file.read(BLOCK))
-        separator = _separator(rest)
-        cleaned = _cleaning(rest, separator)
-        rest = cleaned(rest)
-        header = rest.partition(b"\n")[0]
-        while block := file.read(max(BLOCK, len(rest))):
-            rest = cleaned(rest + block)
-            end = len(rest)
-            while (end := rest.rfind(b"\n", 0, end) + 1) and rest.count(b'"', 0, end) % 2:
-                end -= 1
-            if end:
-                yield rest[:end]
-                rest = rest[end:]
-            elif len(rest) > _LONGEST_ROW:
-                raise DataError(f"{path} has a row of more than {_LONGEST_ROW} bytes: is a line break missing?")
-        if rest:
-            end_of_file = _without_last_comments(rest, header, separator.encode())
-            _require_whole(end_of_file, header, separator.encode(), path)
-            yield end_of_file
-
-
-def _first_lines(block: bytes) -> tuple[bytes, bytes]:
-    """Return the header of a block, and the row behind it, without spaces around."""
-    header, _, rows = block.partition(b"\n")
-    return header.strip(b" \r"), rows.partition(b"\n")[0].strip(b" \r")
-
-
-def _cleaning(block: bytes, separator: str) -> Callable[[bytes], bytes]:
-    """Return what rows need first: one space each between cells, no semicolons at the ends, or nothing."""
-    header, first = _first_lines(block)
-    if separator == " ":
-        return lambda rows: _AROUND.sub(b"", _SPACES.sub(b" ", rows))
-    is_ended = separator != ";" and first.endswith(b";") and not header.endswith(b";")
-    return partial(_ENDED.sub, b"") if is_ended else bytes
-
-
-def _without_preamble(block: bytes) -> bytes:
-    """Return the beginning of a CSV file from its header on: without what spreadsheets and loggers put before it.
-
-    Lines that begin with # are comments, but for a last one that names the columns of a row of numbers behind it,
-    which loses its #.
-    """
-    block = block.removeprefix(BOM)
-    block = block[spoken.end() :] if (spoken := _SPOKEN.match(block)) else block
-    comments = _COMMENTS.match(block)
-    if comments is None or not comments[0]:
-        return block
-    *_, last = comments[0].splitlines(keepends=True)
-    following = block[comments.end() :].partition(b"\n")[0]
-    separator = _separator(following)
-    said = last.lstrip(b"# \t")
-    cells, names = (_split(line, separator) for line in (following, said))
-    is_header = len(cells) == len(names) and any(_NUMBER.fullmatch(cell.strip()) for cell in cells)
-    return (said if is_header else b"") + block[comments.end() :]
-
-
-def _split(line: bytes, separator: str) -> list[str]:
-    """Return the cells of a line without quotes."""
-    return line.decode(errors="replace").strip().split(None if separator == " " else separator)
-
-
-def _without_last_comments(block: bytes, header: bytes, separator: bytes) -> bytes:
-    """Return the end of a CSV file without the lines behind its rows that begin with #, and are no rows."""
-    while True:
-        text = block.rstrip()
-        start = text.rfind(b"\n") + 1
-        is_row = b'"' in header or text.count(separator, start) == header.count(separator)
-        if not start or is_row or not text[start:].lstrip().startswith(b"#") or text.count(b'"', 0, start) % 2:
-            return block
-        block = text[:start]
-
-
-def _require_whole(block: bytes, header: bytes, separator: bytes, path: Path) -> None:
-    """Refuse the end of a CSV file that was cut off within a row."""
-    _require_text(block, path)
-    last = block[block.rfind(b"\n") + 1 :].strip(b" \r")
-    n_cells, expected = (line.count(separator) + 1 for line in (last, header))
-    if last and b'"' not in header + last and n_cells < expected:
-        raise DataError(
-            f"{path} ends within a row: the last has {n_cells} cells, expected {expected}, and no line break; was "
-            "the file cut off? Take that row out, or end it with a line break"
-        )
-
-
-def _opened(path: Path) -> IO[bytes]:
-    """Open a file that may be packed by gzip."""
-    with plain(path).open("rb") as file:
-        is_packed = file.read(2) == b"\x1f\x8b"
-    return cast("IO[bytes]", gzip.open(path)) if is_packed else path.open("rb")
-
-
-def _separator(block: bytes) -> str:
-    """Return the separator of a CSV file: the first of comma, semicolon, tab and bar in its header, or a space.
-
-    A space separates cells if the row behind the header has no other separator.
-    """
-    header, first = (line.decode(errors="replace") for line in _first_lines(block))
-    found = next((separator for separator in _SEPARATORS if separator in header), None)
-    is_spaced = " " in header and not any(separator in first for separator in _SEPARATORS)
-    return found or (" " if is_spaced else ",")
-
-
 def _unreadable(path: Path, error: BaseException) -> DataError:
     """Return the error of a file that cannot be read, with the reason in words."""
     if isinstance(error, OSError | EOFError | zlib.error):
         return DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}")
     if isinstance(error, pl.exceptions.PanicException):
         return DataError(f"{path} cannot be read: it is damaged")
-    reason = _too_long_row(path) or str(error).partition("\n")[0]
+    reason = str(error).partition("\n")[0]
     if "utf-8" in reason:
         reason = "it is not in UTF-8; save it so, or convert it as `iconv -f WINDOWS-1252 -t UTF-8` does"
     return DataError(f"{path} cannot be read: {reason}")
-
-
-def _too_long_row(path: Path) -> str | None:
-    """Describe the first row that has more cells than the header, if any; polars does not."""
-    if ending_of(path.name) == ".parquet":
-        return None
-    try:
-        blocks = _blocks(path)
-        first = next(blocks, b"")
-        lines = (line for block in chain([first], blocks) for line in block.decode(errors="replace").splitlines())
-        rows = (row for row in csv.reader(lines, delimiter=_separator(first)) if row)
-        n_columns = len(next(rows, []))
-        for number, row in enumerate(rows, start=1):
-            if len(row) > n_columns:
-                return (
-                    f"row {number} has {len(row)} cells, expected {n_columns} as in the header; take lines before "
-                    "the header out, or begin them with #"
-                )
-    except (csv.Error, OSError, EOFError, zlib.error):
-        pass  # damaged in another way, which polars has reported
-    return None

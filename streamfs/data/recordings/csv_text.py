@@ -1,0 +1,248 @@
+"""The text of CSV files, in blocks of whole rows from the header on."""
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import IO, NamedTuple, cast
+
+from streamfs.base.plain_files import plain
+from streamfs.data.recordings.hidden_header import SEPARATORS, hidden_header, places
+from streamfs.data.recordings.layout import LABEL, STREAM, TIME
+from streamfs.errors import DataError, LayoutError
+
+BOM = b"\xef\xbb\xbf"
+"""What some spreadsheets put before a file."""
+
+BLOCK = 2**20
+"""Bytes of a file that are looked at together, but for the rest of a row."""
+
+ARRAYS = "as archives of time series have: use its .ts file, or give arrays to StreamSet(values, labels, columns)"
+"""What to do about files with a stream on each line."""
+
+_LONGEST_ROW = 2**26  # bytes
+_MANY = 9  # numbers of a row that may be a stream
+
+_NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?")
+_FRACTION = re.compile(r"[+-]?\d*\.\d+")
+_COMMENTS = re.compile(rb"(?:\s*#[^\n]*\n)*")
+_SPACES, _AROUND = re.compile(rb" +"), re.compile(rb"(?m)^ | (?=\r?\n)")
+_SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
+
+
+class Start(NamedTuple):
+    """Where the table of a CSV file starts.
+
+    Parameters
+    ----------
+    header : sequence of str, optional
+        The first names of the header, if lines come before it.
+    names : sequence of str, optional
+        Names of all columns, if there is no header; or in place of that which `header` names.
+    """
+
+    header: Sequence[str] | None = None
+    names: Sequence[str] | None = None
+
+
+AT_ONCE = Start()
+"""With the header, behind nothing but comments."""
+
+
+@dataclass(frozen=True)
+class CsvText:
+    """The text of a CSV file, which may be packed by gzip.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    start : Start
+        Where its table starts.
+    """
+
+    path: Path
+    start: Start = AT_ONCE
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the bytes from the header on in blocks of whole rows; a line break within quotes ends none."""
+        with _opened(self.path) as file:
+            rest = self._begun(file.read(BLOCK))
+            separator = separator_of(rest)
+            cleaned = _cleaning(rest, separator)
+            rest = cleaned(rest)
+            header = rest.partition(b"\n")[0]
+            while block := file.read(max(BLOCK, len(rest))):
+                rest = cleaned(rest + block)
+                end = len(rest)
+                while (end := rest.rfind(b"\n", 0, end) + 1) and rest.count(b'"', 0, end) % 2:
+                    end -= 1
+                if end:
+                    yield rest[:end]
+                    rest = rest[end:]
+                elif len(rest) > _LONGEST_ROW:
+                    raise DataError(
+                        f"{self.path} has a row of more than {_LONGEST_ROW} bytes: is a line break missing?"
+                    )
+            if rest:
+                end_of_file = _without_last_comments(rest, header, separator.encode())
+                _require_whole(end_of_file, header, separator.encode(), self.path)
+                yield end_of_file
+
+    def _begun(self, block: bytes) -> bytes:
+        """Return the beginning of the file from its header on, or with names in its place."""
+        block = block.removeprefix(BOM)
+        block = block[spoken.end() :] if (spoken := _SPOKEN.match(block)) else block
+        header, names = self.start
+        if header is None:
+            block = _without_comments(block)
+        elif (place := next(places(block, header), None)) is None:
+            raise DataError(f"no line of {self.path} begins with {', '.join(header)}, as its header should")
+        else:
+            block = block[place:]
+        if names is not None:
+            rows = block if header is None else block.partition(b"\n")[2]
+            return _joined(names, separator_of(block)) + rows
+        if header is None and (found := hidden_header(block)) is not None:
+            number = 1 + block.count(b"\n", 0, next(places(block, found)))
+            raise LayoutError(f"{self.path} has its header in line {number}", {"header": found})
+        return block
+
+    def require_header(self, cells: Sequence[str]) -> None:
+        """Refuse a file whose first row has numbers, but none of our own names, or nothing."""
+        if self.start.names is not None or not {STREAM, TIME, LABEL}.isdisjoint(cells):
+            return
+        path, numbers = self.path, [cell for cell in cells if _NUMBER.fullmatch(cell)]
+        if len(numbers) == len(cells) > _MANY:
+            raise DataError(f"{path} has no header, but a stream on each line, {ARRAYS}")
+        if cells and (len(numbers) == len(cells) or any(_FRACTION.fullmatch(cell) for cell in cells)):
+            needed = {"column_names": "the names of its columns, in their order"}
+            raise LayoutError(f"{path} has no header, its first row is {', '.join(cells)}", needed=needed)
+        if len(cells) == 1 and len(cells[0].split()) > 1:
+            raise DataError(
+                f"{path} has one column, {cells[0]!r}, expected commas, semicolons, tabs or bars between several"
+            )
+        if not any(cells):
+            raise DataError(f"{path} has no header, its first row is empty")
+
+    def too_long_row(self) -> DataError | None:
+        """Return the error of the first row that has more cells than the header, if any; polars does not."""
+        try:
+            blocks = self.blocks()
+            first = next(blocks, b"")
+            lines = (
+                line for block in chain([first], blocks) for line in block.decode(errors="replace").splitlines()
+            )
+            rows = (row for row in csv.reader(lines, delimiter=separator_of(first)) if row)
+            n_columns = len(next(rows, []))
+            for number, row in enumerate(rows, start=1):
+                if len(row) > n_columns:
+                    found = (
+                        f"{self.path} cannot be read: row {number} has {len(row)} cells, expected {n_columns} as"
+                    )
+                    if self.start.names:
+                        return DataError(f"{found} in column_names, {', '.join(self.start.names)}")
+                    way = "take lines before the header out, or begin them with #"
+                    return DataError(f"{found} in the header; {way}")
+        except (csv.Error, OSError, EOFError, zlib.error):
+            pass  # damaged in another way, which polars has reported
+        return None
+
+
+def require_text(block: bytes, path: Path) -> None:
+    """Refuse what polars would take for text."""
+    if b"\0" in block:
+        raise DataError(f"{path} has NUL bytes: it is damaged, or in UTF-16; save it in UTF-8")
+
+
+def _joined(names: Sequence[str], separator: str) -> bytes:
+    """Return names as a header."""
+    line = io.StringIO()
+    csv.writer(line, delimiter=separator, lineterminator="\n").writerow(names)
+    return line.getvalue().encode()
+
+
+def _first_lines(block: bytes) -> tuple[bytes, bytes]:
+    """Return the header of a block, and the row behind it, without spaces around."""
+    header, _, rows = block.partition(b"\n")
+    return header.strip(b" \r"), rows.partition(b"\n")[0].strip(b" \r")
+
+
+def _cleaning(block: bytes, separator: str) -> Callable[[bytes], bytes]:
+    """Return what rows need first: one space each between cells, no separators at their ends alone, or nothing."""
+    if separator == " ":
+        return lambda rows: _AROUND.sub(b"", _SPACES.sub(b" ", rows))
+    (header, first), cut = _first_lines(block), separator.encode()
+    end = b";" if first.endswith(b";") else cut
+    is_one_more = end != cut or first.count(cut) == header.count(cut) + 1
+    is_ended = first.endswith(end) and not header.endswith(end) and is_one_more
+    return partial(re.compile(re.escape(end) + rb" *(?=\r?\n|\Z)").sub, b"") if is_ended else bytes
+
+
+def _without_comments(block: bytes) -> bytes:
+    """Return the beginning of a CSV file without lines that begin with #.
+
+    A last one that names the columns of a row of numbers behind it only loses its #.
+    """
+    comments = _COMMENTS.match(block)
+    if comments is None or not comments[0]:
+        return block
+    *_, last = comments[0].splitlines(keepends=True)
+    following = block[comments.end() :].partition(b"\n")[0]
+    separator = separator_of(following)
+    said = last.lstrip(b"# \t")
+    cells, names = (_split(line, separator) for line in (following, said))
+    is_header = len(cells) == len(names) and any(_NUMBER.fullmatch(cell.strip()) for cell in cells)
+    return (said if is_header else b"") + block[comments.end() :]
+
+
+def _split(line: bytes, separator: str) -> list[str]:
+    """Return the cells of a line without quotes."""
+    return line.decode(errors="replace").strip().split(None if separator == " " else separator)
+
+
+def _without_last_comments(block: bytes, header: bytes, separator: bytes) -> bytes:
+    """Return the end of a CSV file without the lines behind its rows that begin with #, and are no rows."""
+    while True:
+        text = block.rstrip()
+        start = text.rfind(b"\n") + 1
+        is_row = b'"' in header or text.count(separator, start) == header.count(separator)
+        if not start or is_row or not text[start:].lstrip().startswith(b"#") or text.count(b'"', 0, start) % 2:
+            return block
+        block = text[:start]
+
+
+def _require_whole(block: bytes, header: bytes, separator: bytes, path: Path) -> None:
+    """Refuse the end of a CSV file that was cut off within a row."""
+    require_text(block, path)
+    last = block[block.rfind(b"\n") + 1 :].strip(b" \r")
+    n_cells, expected = (line.count(separator) + 1 for line in (last, header))
+    if last and b'"' not in header + last and n_cells < expected:
+        raise DataError(
+            f"{path} ends within a row: the last has {n_cells} cells, expected {expected}, and no line break; was "
+            "the file cut off? Take that row out, or end it with a line break"
+        )
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """Open a file that may be packed by gzip."""
+    with plain(path).open("rb") as file:
+        is_packed = file.read(2) == b"\x1f\x8b"
+    return cast("IO[bytes]", gzip.open(path)) if is_packed else path.open("rb")
+
+
+def separator_of(block: bytes) -> str:
+    """Return the separator of a CSV file: the first of comma, semicolon, tab and bar in its header, or a space.
+
+    A space separates cells if the row behind the header has no other separator.
+    """
+    header, first = (line.decode(errors="replace") for line in _first_lines(block))
+    found = next((separator for separator in SEPARATORS if separator in header), None)
+    is_spaced = " " in header and not any(separator in first for separator in SEPARATORS)
+    return found or (" " if is_spaced else ",")
