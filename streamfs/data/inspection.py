@@ -1,6 +1,7 @@
 """What recorded streams are like, and what may go wrong when a model is trained on them."""
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,6 +12,9 @@ import numpy.typing as npt
 from feature_extractors.arrays import Array, Integers
 from streamfs.data.alone import alone
 from streamfs.data.recordings.grid import MANY, Steps
+from streamfs.data.recordings.proposed_windows import proposed_window
+from streamfs.data.recordings.window_streams import hole_of
+from streamfs.data.recordings.windows import Timeline
 from streamfs.data.streams import StreamSet
 from streamfs.data.units import guessed_unit
 
@@ -155,16 +159,18 @@ class Inspection:
         if len(self.duplicates) > _SHOWN:
             yield f"{len(self.duplicates) - _SHOWN} more streams have the readings of another"
         if len(self.streams) > 1 and np.median(self.streams.lengths) <= _SHORT:
-            yield f"half of the streams have {_SHORT} ticks at most: do labels flicker, or is the period too long?"
+            yield f"half of the streams have {_SHORT} ticks at most: if labels flicker, try --window"
         if self.longest_gap[1] > 1:
             yield f"the longest gap is of {self.longest_gap[1]} ticks, in stream {self.longest_gap[0]}"
         for label, count in self.classes.items():
             if label and count < _FEW:
                 yield f"class {label} has {count} streams: little can be shown with fewer than {_FEW}"
+        yield from self._window_note()
         if not any(self.classes):
             yield "streams have no labels: name their column by --label, or a file or the folders by --labels"
             for column, n_values in self._states().items():
-                yield f"{column} has {n_values} values: if they are the labels, --label {column} --labels runs"
+                options = f"--label {shlex.quote(column)} {self._streams_of(column)}"
+                yield f"{column} has {n_values} values: if they are the labels, {options}"
         elif len(self.classes) == 1:
             yield f"all streams have the label {next(iter(self.classes))!r}: there is nothing to tell apart"
 
@@ -177,6 +183,31 @@ class Inspection:
             if 1 < len(known) <= _MOST_STATES and not report.is_still and (known == np.round(known)).all():
                 found[report.column] = len(known)
         return found
+
+    def _window_note(self) -> Iterator[str]:
+        """Yield that streams could be cut, if a class has few, which are long."""
+        if self.streams.groups is not None or min(self.classes.values(), default=_FEW) >= _FEW:
+            return
+        shape = self.streams.values.shape[:2]
+        labels = np.broadcast_to(self.streams.labels[:, np.newaxis], shape)
+        window = self._window(np.asarray(np.isfinite(self.streams.values).any(axis=2)), labels)
+        length = float(np.median(self.streams.lengths)) * self.streams.period
+        if window is not None and length >= _FEW * window:
+            yield f"streams are long, and may be cut into windows: --window {window:g}"
+
+    def _streams_of(self, column: str) -> str:
+        """Return the option that makes streams of rows with one value of a column, or nearly so."""
+        values = self.streams.column(column)
+        window = self._window(np.isfinite(values), values)
+        return "--labels runs" if window is None else f"--window {window:g}"
+
+    def _window(self, known: Mask, labels: npt.NDArray[Any]) -> float | None:
+        """Return the seconds of windows that are proposed, if ticks have some labels."""
+        stream_of, ticks = np.nonzero(known)
+        codes = np.unique(labels[stream_of, ticks], return_inverse=True)[1]
+        period = self.streams.period
+        line = Timeline(stream_of, ticks.astype(np.float64) * period, codes)
+        return proposed_window(line, period, hole_of(period, self.steps))
 
     @property
     def classes(self) -> dict[str, int]:
@@ -222,7 +253,7 @@ def inspect(
     steps : Steps, optional
         Steps of time, as the reader measured them.
     starts : ndarray of shape (n_streams,), optional
-        Seconds at which the streams begin.
+        Seconds at which the streams begin; of a group, the first is taken.
 
     Examples
     --------
@@ -236,9 +267,9 @@ def inspect(
     for column in streams.columns:
         before = [report.column for report in reports if not report.fault]
         reports.append(_report(streams, column, before, inside, groups))
-    time_tells = (
-        float("nan") if starts is None else alone(np.where(np.isfinite(starts), starts, np.nan), streams.labels)
-    )
+    known = np.full(len(streams), np.nan) if starts is None else np.where(np.isfinite(starts), starts, np.nan)
+    if streams.groups is not None:  # windows that follow each other are of one time
+        known[np.setdiff1d(np.arange(len(known)), np.unique(streams.groups, return_index=True)[1])] = np.nan
     return Inspection(
         streams,
         reports,
@@ -246,7 +277,7 @@ def inspect(
         _duplicates(streams),
         _longest_gap(streams, empty),
         float(empty.sum() / max(inside.sum(), 1)),
-        time_tells,
+        alone(known, streams.labels),
     )
 
 

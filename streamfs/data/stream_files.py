@@ -13,14 +13,17 @@ from feature_extractors.arrays import Array, Integers
 from streamfs.data.recordings.cells import tabulate_rows
 from streamfs.data.recordings.csv_text import Start
 from streamfs.data.recordings.frames import frame_table
-from streamfs.data.recordings.grid import Steps, count_times
+from streamfs.data.recordings.grid import Steps, count_times, measure_steps, period_of
 from streamfs.data.recordings.histories import readings_of
-from streamfs.data.recordings.labels import label
-from streamfs.data.recordings.layout import LABEL, PLACES, STREAM, TIME, Layout
+from streamfs.data.recordings.labels import label, label_rows
+from streamfs.data.recordings.layout import LABEL, PLACES, RUNS, STREAM, TIME, Layout
 from streamfs.data.recordings.proposals import guess, recorded
-from streamfs.data.recordings.rows import MissingColumnError, read_rows
+from streamfs.data.recordings.proposed_windows import proposed_window
+from streamfs.data.recordings.rows import MissingColumnError, Rows, read_rows
 from streamfs.data.recordings.sources import open_tables
 from streamfs.data.recordings.tables import BATCH, Table
+from streamfs.data.recordings.timelines import timeline
+from streamfs.data.recordings.window_streams import hole_of
 from streamfs.data.recordings.windows import Windows
 from streamfs.errors import DataError, LayoutError
 
@@ -100,6 +103,8 @@ def read_tables(tables: Sequence[Table], layout: Layout, *, count: bool = False)
         proposal = _proposal(tables, layout, error)
         if not proposal and layout.labelled:  # labels may be missing beside what the error is about
             proposal = _proposal(tables, replace(layout, labelled=False), error)
+        if proposal.get("labels") == RUNS:
+            proposal = _with_windows(tables, layout, proposal)
         kinds = "" if proposal else _kinds(tables)
         raise LayoutError(f"{error.problem}{kinds}", proposal, {} if kinds else _needed(error)) from error
 
@@ -140,16 +145,36 @@ def _proposal(
     return {}
 
 
+def _with_windows(tables: Sequence[Table], layout: Layout, proposal: dict[str, Any]) -> dict[str, Any]:
+    """Return a proposal with windows instead of runs of one label, if these are better."""
+    rows = label_rows(_rows(tables, replace(layout, **proposal)))
+    steps = measure_steps(rows)
+    period = period_of(rows.layout, steps)
+    seconds = proposed_window(timeline(rows)[0], period, hole_of(period, steps, rows.layout.max_age))
+    if seconds is None:
+        return proposal
+    better = {**{name: value for name, value in proposal.items() if name != "labels"}, "window": seconds}
+    try:
+        _read(tables, replace(layout, **better))
+    except DataError:
+        return proposal
+    return better
+
+
 def _read(tables: Sequence[Table], layout: Layout, *, count: bool = False) -> ReadStreams:
-    tables = recorded(tables, layout)
-    if layout.decimal is not None:
-        tables = [table._replace(decimal=layout.decimal) for table in tables]
-    rows = read_rows(tables, layout)
+    rows = _rows(tables, layout)
     labels = label(rows)
     messages = count_times(rows) if count else np.zeros(0, dtype=np.int64)
     values, grid = tabulate_rows(rows)
     arrays = StreamArrays(values, labels, list(rows.columns), grid.period, list(rows.streams), grid.lengths)
     return ReadStreams(arrays, grid.steps, grid.starts, messages, rows.windows)
+
+
+def _rows(tables: Sequence[Table], layout: Layout) -> Rows:
+    tables = recorded(tables, layout)
+    if layout.decimal is not None:
+        tables = [table._replace(decimal=layout.decimal) for table in tables]
+    return read_rows(tables, layout)
 
 
 def write_readings(readings: Iterable[tuple[str, float, str, float]], path: Path) -> int:

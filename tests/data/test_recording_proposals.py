@@ -182,3 +182,47 @@ def test_what_fits_is_proposed_though_labels_are_missing(files):
         StreamSet.read(path)
     with pytest.raises(LayoutError, match=r"has no column 'label', only when, x: name the column by label,"):
         StreamSet.read(path, time="when")
+
+
+def labelled(runs, period=1):
+    """Return a recording of runs of one label, of given lengths in ticks."""
+    labels = [label for label, length in runs for _ in range(length)]
+    return "time,activity,x\n" + "".join(f"{period * tick},{each},1\n" for tick, each in enumerate(labels))
+
+
+RNG = np.random.default_rng(0)
+FLICKERING = [
+    (other if RNG.random() < 0.03 else label, 1)
+    for label, other in (("on", "off"), ("off", "on")) * 10
+    for _ in range(240)
+]
+
+
+@pytest.mark.parametrize(
+    ("runs", "proposed"),
+    [
+        (FLICKERING, {"window": 30.0}),
+        ([("walk", 1200), ("sit", 1100)] * 3, {"window": 60.0}),
+        ([("walk", 40), ("sit", 30), ("rest", 25)] * 20, {"labels": "runs"}),
+        ([("walk", 40), ("sit", 30)] * 5, {"labels": "runs"}),  # too few rows for windows
+        ([("walk", 6), ("sit", 6)] * 100, {"labels": "runs"}),  # too short for windows
+        ([("walk", 2000), ("fall", 30), ("sit", 2000)] * 2, {"window": 60.0}),  # of a rare label there are none
+    ],
+)
+def test_windows_are_proposed_unless_runs_are_many_and_alike(files, runs, proposed):
+    path = files(log=labelled(runs)) / "log.csv"
+    with pytest.raises(LayoutError, match="has two labels") as refused:
+        StreamSet.read(path, label="activity")
+    assert refused.value.proposal == proposed
+    assert len(StreamSet.read(path, label="activity", **refused.value.proposal))
+
+
+def test_windows_are_proposed_where_a_sensor_is_the_label(files):
+    states = [(tick, "motion", label) for tick, (label, _) in enumerate(FLICKERING)]
+    rows = [*states, *((tick, "x", 1) for tick in range(len(states)))]
+    path = files(log="time,sensor,value\n" + "".join(f"{t},{s},{v}\n" for t, s, v in rows)) / "log.csv"
+    layout = {"long": ("", "time", "sensor", "value"), "label": "motion"}
+    with pytest.raises(LayoutError, match=r"'motion' is a sensor of .*, whose value changes") as refused:
+        StreamSet.read(path, **layout)
+    assert refused.value.proposal == {"window": 30.0}
+    assert StreamSet.read(path, **layout, window=30).n_ticks == 30

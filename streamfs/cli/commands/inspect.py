@@ -73,7 +73,7 @@ def _inspected(streams: Recordings, groups: Path | None) -> "tuple[Recordings, I
             recording = streams.recording()
         except LayoutError:
             recording = streams.recording(labelled=False)
-    recorded = StreamSet.of_arrays(recording.arrays)
+    recorded = StreamSet.of_read(recording)
     group_of = None if groups is None else read_groups(groups, recorded)
     return streams, look_at(recorded, group_of, recording.steps, recording.starts)
 

@@ -37,15 +37,14 @@ def _labels(rows: Rows) -> list[str]:
     labels = rows.layout.labels
     if labels in PLACES_OF_FILES:
         return of_files(rows, str(labels))
-    if rows.label_sensor is not None:
-        intervals = intervals_of_sensor(rows, rows.label_sensor)
-        return _cut(rows, intervals, rows.label_sensor) if labels == RUNS else _marked(rows, intervals)
+    if rows.label_sensor is not None and labels == RUNS:
+        return _cut(rows, intervals_of_sensor(rows, rows.label_sensor), rows.label_sensor)
     if labels == RUNS:
         return _of_runs(rows)
     if labels is not None:
         return _of_file(rows, Path(labels))
     found = [rows.labels.get(stream, "") for stream in range(len(rows.streams))]
-    if rows.label_codes:
+    if label_rows(rows).label_codes:
         return found
     if rows.layout.labelled and not any(found):
         raise _unlabelled(rows)
@@ -183,15 +182,18 @@ def _inside(rows: Rows, intervals: Intervals) -> list[Integers]:
     return parts
 
 
-def _marked(rows: Rows, intervals: Intervals) -> list[str]:
-    """Give the rows in each interval its label; return the labels of the streams, which are none."""
+def label_rows(rows: Rows) -> Rows:
+    """Return the rows with what a sensor says as their labels, if it is the label; else as they are."""
+    if rows.label_sensor is None:
+        return rows
+    intervals = intervals_of_sensor(rows, rows.label_sensor)
     texts = [text for stream in sorted(intervals) for *_, text in sorted(intervals[stream])]
     for text in texts:
         rows.label_codes.setdefault(text, len(rows.label_codes))
     codes = np.array([*map(rows.label_codes.__getitem__, texts), -1], dtype=np.int32)
     for block, part in zip(rows.all_blocks(), _inside(rows, intervals), strict=True):
         block.labels = codes[part]
-    return [""] * len(rows.streams)
+    return rows
 
 
 def _cut(rows: Rows, intervals: Intervals, source: object) -> list[str]:

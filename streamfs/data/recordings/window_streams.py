@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from streamfs.data.recordings.grid import Steps, measure_steps, period_of
-from streamfs.data.recordings.layout import Layout
 from streamfs.data.recordings.rows import Rows
 from streamfs.data.recordings.timelines import divide, timeline
 from streamfs.data.recordings.windows import Timeline, Windows, cut
@@ -27,7 +26,7 @@ def of_windows(rows: Rows, labels: Sequence[str], seconds: float) -> list[str]:
         raise DataError(
             f"window is {seconds:g} s, and a tick {period:g} s: expected at least {LEAST_TICKS * period:g} s"
         )
-    hole = hole_of(rows.layout, steps)
+    hole = hole_of(period, steps, rows.layout.max_age)
     windows, of_row = cut(line, period, n_ticks, hole)
     _require_windows(windows, line, hole, seconds)
     kept = np.unique(of_row[of_row >= 0])
@@ -45,10 +44,10 @@ def of_windows(rows: Rows, labels: Sequence[str], seconds: float) -> list[str]:
     return [texts[label] for label in rows.windows.labels.tolist()]
 
 
-def hole_of(layout: Layout, steps: Steps | None) -> float:
+def hole_of(period: float, steps: Steps | None, max_age: float | None = None) -> float:
     """Return the seconds without a row beyond which rows do not follow each other."""
     usual = 0.0 if steps is None else steps.longest_usual
-    return max(_HOLE * max(usual, period_of(layout, steps)), layout.max_age or 0.0)
+    return max(_HOLE * max(usual, period), max_age or 0.0)
 
 
 def _label_rows(rows: Rows, labels: Sequence[str]) -> None:
