@@ -68,10 +68,11 @@ class Layout:
         outside of all intervals are left out. With ``"runs"``, the column of the label changes within streams:
         each run of rows with one label is a stream, and rows without a label are left out.
     window : float, optional
-        Seconds of the windows, one after the other, into which each stream is cut; they are streams of their own,
-        such as ``desk/2``. The label may change within what is cut: a window has the one that nine in ten of its
-        rows have, and is left out if there is none, or without a label if it need not be `labelled`. No window
-        spans a hole of more than three usual steps and `max_age`, and what is left at the end is left out.
+        Seconds of the windows, to the nearest tick, into which each stream is cut one after the other; they are
+        streams of their own, such as ``desk/2``. The label may change within what is cut: a window has the one
+        that nine in ten of its rows have, and is left out if there is none, or without a label if it need not be
+        `labelled`. No window spans a hole of more than three usual steps and `max_age`, and what is left at the
+        end is left out.
     time_format : str, optional
         What times are, if that is not found by itself: ``s``, ``ms``, ``us`` or ``ns``, or a format of `strftime`,
         such as ``"%d.%m.%Y %H:%M"``; ``.%f`` is the fraction of a second.

@@ -17,7 +17,7 @@ LENGTHS = (
 _MANY, _FEW = 50, 20  # windows of each usual label; of few, as of runs, little can be shown
 _LEAST_TICKS = 10  # of a window, and of most runs
 _MOST = 0.5  # share of the rows with labels that are in windows of one
-_ALIKE = 10.0  # times as long as the shortest runs are the longest, without a tenth on each side
+_ALIKE = 5.0  # times as long as the shortest runs are the longest, without a tenth on each side
 _USUAL = 0.5  # share of the rows of a label, of what it would be if all had the same
 
 
@@ -27,10 +27,14 @@ def proposed_window(line: Timeline, period: float, hole: float) -> float | None:
     Runs are, if they are many, long, and alike in length. Otherwise it is the longest window that leaves many of
     each usual label, and most of the rows.
     """
-    found = [*_windows(line, period, hole)]
-    if not found or _are_alike(line, period, hole):
+    if _are_alike(line, period, hole):
         return None
-    return next((seconds for seconds, n_of_rarest in found if n_of_rarest >= _MANY), found[-1][0])
+    shortest = None
+    for seconds, n_of_rarest in _windows(line, period, hole):
+        if n_of_rarest >= _MANY:
+            return seconds
+        shortest = seconds
+    return shortest
 
 
 def _windows(line: Timeline, period: float, hole: float) -> Iterator[tuple[float, int]]:
