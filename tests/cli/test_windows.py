@@ -40,7 +40,8 @@ def test_a_model_of_windows_is_trained_and_evaluated(command):
     said = command("streamfs train desk.csv --label busy --window 600 -o MODEL")
     left_out = " windows of 600 s are left out, whose rows do not have one label to nine in ten"
     assert any(line.endswith(left_out) for line in said)
-    assert "note: windows of one class that follow each other are held out together" in said
+    together = "windows of a class that follow each other are held out together, but each counts as if alone"
+    assert f"note: {together}" in said
     following = said[-1].partition("next: ")[2].replace("STREAMS", "hall.csv")
     assert following == "streamfs evaluate MODEL hall.csv --label busy --window 600"
     assert any(line.endswith(left_out) for line in command(following))

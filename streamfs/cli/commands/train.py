@@ -405,7 +405,7 @@ def _notes(recorded: "StreamSet", streams: Recordings) -> "Iterator[str]":
         yield (
             "windows that follow each other are alike, as all of a class do: held-out ones may show too much"
             if recorded.groups is None
-            else "windows of one class that follow each other are held out together"
+            else "windows of a class that follow each other are held out together, but each counts as if alone"
         )
     usual = median_gap(recorded)
     if "period" not in streams.layout and "resample" not in streams.layout and usual is not None:

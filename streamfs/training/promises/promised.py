@@ -78,7 +78,7 @@ def train_promised(
         Least number of streams in a leaf of a tree; of a forest, whose trees are averaged, a quarter of it.
     groups : array_like of shape (n_streams,), optional
         What streams have in common, such as the room or the site. Streams of a group are never on both sides of a
-        fold or of the test.
+        fold or of the test; nor are those of the groups that a set of streams has, if none are given here.
     search : SearchSettings, optional
         Strategy, time limit and log of the search.
     seed : int
