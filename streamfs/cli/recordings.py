@@ -68,7 +68,7 @@ OPTIONS = {
     "label": click.option(
         "--label",
         metavar="COLUMN",
-        help="Column of the label, by default label; or, with --labels runs, a sensor.",
+        help="Column of the label, by default label; or, with --labels runs or --window, a sensor.",
     ),
     "columns": click.option(
         "--columns", type=NAMES, metavar="COLUMN,...", help="The readings to take; by default all."

@@ -51,8 +51,8 @@ class Layout:
         1970 (by their size), or dates of ISO 8601.
         A date without an offset is in `time_zone`.
     label : str, optional
-        Column of the label; by default ``label`` if a file has it. With ``labels="runs"``, also a sensor of a
-        table with a row for each reading, such as a contact: a value labels the others until its next one.
+        Column of the label; by default ``label`` if a file has it. With ``labels="runs"`` or a `window`, also a
+        sensor of a table with a row for each reading, such as a contact: a value labels the others until its next.
     long : sequence of four str, optional
         Columns of stream, time, sensor and value, of a table with a row for each reading; the sensors become the
         columns of the streams. If the first is empty, each file is one stream.
