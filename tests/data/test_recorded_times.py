@@ -180,7 +180,16 @@ def test_two_columns_name_one_time_in_its_zone(tmp_path):
     assert_array_equal(streams.values.ravel(), [1])
 
 
-@pytest.mark.parametrize("spelt", ["%Y-%m-%d %H:%M:%S UTC", "%Y-%m-%d %H:%M:%S +0000", "%Y-%m-%d %H:%M:%S+00"])
+@pytest.mark.parametrize(
+    "spelt",
+    [
+        "%Y-%m-%d %H:%M:%S UTC",
+        "%Y-%m-%d %H:%M:%S +0000",
+        "%Y-%m-%d %H:%M:%S+00",
+        "%Y-%m-%dT%H:%M:%S.000+0000 [Europe/London]",
+        "%Y-%m-%dT%H:%M:%SZ[Etc/UTC]",
+    ],
+)
 def test_offsets_are_read_in_any_spelling(files, spelt):
     folder = files(
         log=run(*(t.strftime(spelt) for t in MOMENTS)), cuts=f"start,end,label\n{MOMENTS[0]},{MOMENTS[1]},on\n"

@@ -19,6 +19,7 @@ _EPOCHS = 3e8, 4.2e9  # seconds since 1970: mid 1979 to 2103
 _HOURS = "%H", "%I", "%T", "%R", "%c", "%s", "%+"
 _DATE = r"^\d{4}-\d{2}-\d{2}|^\d{8}[T ]\d{2}"
 _SPELT_OFFSET = r"\s+(?:UTC|GMT|[+-]\d{2}(?::?\d{2})?)\s*$"  # as some write Z and +01:00
+_NAMED_ZONE = r"\s*\[[A-Za-z0-9_+/-]+\]\s*$"  # behind an offset, as Java writes it
 _OFFSET = r"\d[T ].*(?:Z|[+-]\d{2}:?\d{2})\s*$"
 _COMPACT = r"^(?:19|20)\d{12}$"
 """Dates without any mark between their parts, which are no seconds: 20261122163000."""
@@ -124,6 +125,8 @@ def _are_dates(cells: pl.Series, layout: Layout) -> bool:
 def _parsed(cells: pl.Series, layout: Layout, source: object, n_before: int) -> pl.Series:
     """Return dates of text as datetimes; those with an offset in UTC."""
     style = layout.time_format
+    if style is None and cells.drop_nulls().head(1).str.contains(_NAMED_ZONE).any():
+        cells = cells.str.replace(_NAMED_ZONE, "")
     if style is None and cells.drop_nulls().head(1).str.contains(_SPELT_OFFSET).any():
         cells = cells.str.replace(r"\s+(?:UTC|GMT)$", "Z").str.replace(r"\s+([+-]\d{2}:?(?:\d{2})?)$", "$1")
     has_offset = "%z" in style if style else bool(cells.drop_nulls().head(1).str.contains(_OFFSET).any())
