@@ -299,12 +299,6 @@ NOT_NEGATIVE = Number(0)
 SHARE = Number(0, 1, min_open=True, max_open=True)
 
 MODEL = click.argument("model", type=OLD_FILE)
-GROUPS = click.option(
-    "--groups",
-    type=OLD_FILE,
-    metavar="CSV",
-    help="Rows of stream,group. Streams of one group, such as a room, are all either trained or tested on.",
-)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 TRUST = click.option(
     "--trust", is_flag=True, help="Load a pickled model of another library; only from a source that you trust."

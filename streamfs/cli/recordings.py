@@ -87,6 +87,12 @@ OPTIONS = {
         help="Cut streams into windows of this length, each a stream of its own. Their label may change: a window "
         "has that of nine in ten of its rows, or is left out.",
     ),
+    "groups": click.option(
+        "--groups",
+        metavar="COLUMN|CSV",
+        help="Column that says what belongs together, such as a person or a room, or a CSV file of stream,group: "
+        "streams of one group are all either trained or tested on.",
+    ),
     "time_format": click.option(
         "--time-format",
         metavar="FORMAT",
@@ -164,7 +170,14 @@ class Recordings:
         """The files, by what a message calls them."""
         labels = self.layout.get("labels")
         named: dict[str, Path | None] = {} if labels is None else {"--labels": Path(labels)}
+        named |= {} if self.groups_file is None else {"--groups": self.groups_file}
         return named | {"STREAMS" if not n else f"STREAMS ({n + 1})": path for n, path in enumerate(self.paths)}
+
+    @property
+    def groups_file(self) -> Path | None:
+        """The file of the streams' groups; None if a column has them, or there are none."""
+        groups = str(self.layout.get("groups", ""))
+        return Path(groups) if groups.lower().endswith(".csv") else None
 
     @property
     def command(self) -> str:
@@ -173,14 +186,25 @@ class Recordings:
 
     @property
     def flags_of_model(self) -> list[str]:
-        """The options as words, without the period: a model has its own."""
-        return flags({name: value for name, value in self.layout.items() if name != "period"})
+        """The options as words for other streams; a model has its own period, and they have other groups."""
+        others = {"period", *(() if self.groups_file is None else ("groups",))}
+        return flags({name: value for name, value in self.layout.items() if name not in others})
 
     def read(self, period: float | None = None, *, labelled: bool = True) -> "StreamSet":
         """Read the streams; the period of a model is given, that of the options is not."""
         from streamfs.data.streams import StreamSet  # noqa: PLC0415 - help shall not wait for polars
 
-        return StreamSet.of_read(self.recording(period, labelled=labelled))
+        return self.grouped(StreamSet.of_read(self.recording(period, labelled=labelled)))
+
+    def grouped(self, recorded: "StreamSet") -> "StreamSet":
+        """Return streams with the groups of the file, if there is one."""
+        from streamfs.training.promises.groups import read_groups  # noqa: PLC0415 - help shall not wait for polars
+
+        return recorded if self.groups_file is None else recorded.grouped(read_groups(self.groups_file, recorded))
+
+    def groups_of(self, recorded: "StreamSet") -> list[str] | None:
+        """Return the group of each stream, if groups were asked for."""
+        return list(map(str, recorded.groups)) if "groups" in self.layout and recorded.groups is not None else None
 
     def recording(
         self, period: float | None = None, *, labelled: bool = True, count: bool = False
@@ -191,6 +215,8 @@ class Recordings:
         from streamfs.data.stream_files import read_recording  # noqa: PLC0415
 
         fields = dict(self.layout) if period is None else {**self.layout, "period": period}
+        if self.groups_file is not None:
+            del fields["groups"]
         found = read_recording(self.paths, Layout(**fields, labelled=labelled), count=count)
         if found.windows is not None and found.windows.n_left_out:
             windows = f"{found.windows.n_left_out} of {found.windows.n_cut} windows of {fields['window']:g} s"

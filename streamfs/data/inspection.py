@@ -135,7 +135,8 @@ class Inspection:
             elif report.tells_group >= TELLS:
                 yield f"{report.column} alone tells the group: its level may be that of a place, not of a class"
             elif report.is_still:
-                yield f"{report.column} never changes within a stream: does it measure, or name what was recorded?"
+                what = f"{report.column} never changes within a stream: does it measure, or name what was recorded"
+                yield f"{what}, such as a room? Then --groups {report.column}"
         for report in self.columns:
             for value in sorted({report.low, report.high} & _NO_READINGS):
                 yield f"{report.column} is {value:g} somewhere: if that means missing, --values {value:g}=missing"

@@ -14,6 +14,7 @@ from streamfs.data.recordings.cells import tabulate_rows
 from streamfs.data.recordings.csv_text import Start
 from streamfs.data.recordings.frames import frame_table
 from streamfs.data.recordings.grid import Steps, count_times, measure_steps, period_of
+from streamfs.data.recordings.groups import groups_of
 from streamfs.data.recordings.histories import readings_of
 from streamfs.data.recordings.labels import label, label_rows
 from streamfs.data.recordings.layout import LABEL, PLACES, RUNS, STREAM, TIME, Layout
@@ -49,13 +50,14 @@ class StreamArrays(NamedTuple):
 
 
 class ReadStreams(NamedTuple):
-    """Contents of files, with what they say about times, the number of times of each stream, and its windows."""
+    """Contents of files, what they say of times, the number of times of each stream, its windows and groups."""
 
     arrays: StreamArrays
     steps: Steps | None
     starts: Array
     messages: Integers
     windows: Windows | None
+    groups: Sequence[str] | None
 
 
 def read_recording(
@@ -164,10 +166,11 @@ def _with_windows(tables: Sequence[Table], layout: Layout, proposal: dict[str, A
 def _read(tables: Sequence[Table], layout: Layout, *, count: bool = False) -> ReadStreams:
     rows = _rows(tables, layout)
     labels = label(rows)
+    groups = groups_of(rows)
     messages = count_times(rows) if count else np.zeros(0, dtype=np.int64)
     values, grid = tabulate_rows(rows)
     arrays = StreamArrays(values, labels, list(rows.columns), grid.period, list(rows.streams), grid.lengths)
-    return ReadStreams(arrays, grid.steps, grid.starts, messages, rows.windows)
+    return ReadStreams(arrays, grid.steps, grid.starts, messages, rows.windows, groups)
 
 
 def _rows(tables: Sequence[Table], layout: Layout) -> Rows:

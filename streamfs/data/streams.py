@@ -102,10 +102,11 @@ class StreamSet:
 
     @classmethod
     def of_read(cls, found: ReadStreams) -> Self:
-        """Make a set of what was read from files, with the times at which streams began, and groups of windows."""
+        """Make a set of what was read from files, with the times at which streams began, and their groups."""
         streams = cls.of_arrays(found.arrays)
         streams.starts = np.where(np.isfinite(found.starts), found.starts, np.nan)
-        streams.groups = None if found.windows is None else found.windows.groups
+        of_windows = None if found.windows is None else found.windows.groups
+        streams.groups = of_windows if found.groups is None else np.asarray(found.groups)
         return streams
 
     def _set(

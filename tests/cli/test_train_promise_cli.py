@@ -301,7 +301,7 @@ WRONG = {
     "--promise 0.9 -o m --png m.txt": "m.txt ends in '.txt'",
     "--promise 0.9 -o m --resume m": "--resume m is the file of --out",
     "--promise 0.9 -o pairs.csv": "--out pairs.csv is the file of STREAMS",
-    "--promise 0.9 -o m --groups m": "--out m is the file of --groups",
+    "--promise 0.9 -o m.csv --groups m.csv": "--out m.csv is the file of --groups",
     "--explore pairs.csv": "--explore pairs.csv is the file of STREAMS",
     "--explore f.csv --point 1 -o f.csv": "--out f.csv is the file of --explore",
     "--explore f.csv --point 1 -o m --feature mean(a.light)": "--feature cannot be combined with --point",

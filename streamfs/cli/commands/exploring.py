@@ -26,7 +26,6 @@ def explore(
     as_json: bool,
 ) -> None:
     """Write, show and plot a front; or train the model of a point, if one is named."""
-    options |= {"groups": promised.group_of(recorded)}
     if promised.point is None or out is None:
         _write_front(recorded, offered, promised, options, path, as_json=as_json)
     else:

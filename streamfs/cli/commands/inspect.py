@@ -9,7 +9,7 @@ import click
 
 from streamfs.base.progress import step
 from streamfs.cli import parameters
-from streamfs.cli.parameters import JSON, OLD_FILE, PICTURE, example_text
+from streamfs.cli.parameters import JSON, PICTURE, example_text
 from streamfs.cli.recordings import Recordings, recordings
 from streamfs.errors import LayoutError
 
@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     )
 )
 @recordings()
-@click.option("--groups", type=OLD_FILE, metavar="CSV", help="Rows of stream,group, such as sessions or rooms.")
 @click.option("--png", "png_path", type=PICTURE, help="Plot each class to this file.")
 @JSON
-def inspect(streams: Recordings, groups: Path | None, png_path: Path | None, as_json: bool) -> None:
+def inspect(streams: Recordings, png_path: Path | None, as_json: bool) -> None:
     """Look at recorded STREAMS, and say how to train on them.
 
     Options that STREAMS need to be read are found by themselves, where that is possible. A column tells the label,
@@ -35,18 +34,18 @@ def inspect(streams: Recordings, groups: Path | None, png_path: Path | None, as_
     anything, such as the charge of a battery, an identifier or an absolute time, leaks: leave it out.
     The last line is the command to type next.
     """
-    parameters.protect_inputs({**streams.inputs, "--groups": groups}, {"--png": png_path})
+    parameters.protect_inputs(streams.inputs, {"--png": png_path})
     from streamfs.cli import console
 
     if png_path:
         from streamfs.experiments import plots  # matplotlib is an extra
     with console.progress() as report:
         with step(report, "reading the streams"):
-            streams, found = _inspected(streams, groups)
+            streams, found = _inspected(streams)
         if png_path:
             with step(report, "drawing"):
                 plots.save(plots.streams_figure(found.streams), png_path)
-    command = _next(streams, found, groups)
+    command = _next(streams, found)
     if as_json:
         layout = {name: str(value) if isinstance(value, Path) else value for name, value in streams.layout.items()}
         console.print_json({**found.to_json(), "layout": layout, "next": command})
@@ -59,11 +58,10 @@ def inspect(streams: Recordings, groups: Path | None, png_path: Path | None, as_
     console.say(f"next: {command}")
 
 
-def _inspected(streams: Recordings, groups: Path | None) -> "tuple[Recordings, Inspection]":
+def _inspected(streams: Recordings) -> "tuple[Recordings, Inspection]":
     """Read and inspect streams, with what the reader proposes where they are laid out otherwise."""
     from streamfs.data.inspection import inspect as look_at
     from streamfs.data.streams import StreamSet
-    from streamfs.training.promises.groups import read_groups
 
     try:
         recording = streams.recording()
@@ -73,12 +71,11 @@ def _inspected(streams: Recordings, groups: Path | None) -> "tuple[Recordings, I
             recording = streams.recording()
         except LayoutError:
             recording = streams.recording(labelled=False)
-    recorded = StreamSet.of_read(recording)
-    group_of = None if groups is None else read_groups(groups, recorded)
-    return streams, look_at(recorded, group_of, recording.steps, recording.starts)
+    recorded = streams.grouped(StreamSet.of_read(recording))
+    return streams, look_at(recorded, streams.groups_of(recorded), recording.steps, recording.starts)
 
 
-def _next(streams: Recordings, found: "Inspection", groups: Path | None) -> str:
+def _next(streams: Recordings, found: "Inspection") -> str:
     """Return the command to type next: train, without the columns that have a fault, and with labels."""
     layout = dict(streams.layout)
     if not any(found.classes):
@@ -87,7 +84,7 @@ def _next(streams: Recordings, found: "Inspection", groups: Path | None) -> str:
     if sound and len(sound) < len(found.columns):
         layout["columns"] = tuple(sound)
     words = ["streamfs", "train", *shlex.split(replace(streams, layout=layout).command), "-o", "MODEL"]
-    return shlex.join([*words, *([] if groups is None else ["--promise", "0.9", "--groups", str(groups)])])
+    return shlex.join([*words, *(["--promise", "0.9"] if "groups" in layout else [])])
 
 
 def _print(found: "Inspection") -> None:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streamfs.cli.parameters import GROUPS, LAZY, NEW_FILE, PICTURE, POSITIVE, SHARE, TABLE, protect_inputs
+from streamfs.cli.parameters import LAZY, NEW_FILE, PICTURE, POSITIVE, SHARE, TABLE, protect_inputs
 
 if TYPE_CHECKING:
     from feature_extractors.base import Feature
-    from streamfs.data.streams import StreamSet
 
 OPTIONS = (
     click.option(
@@ -29,7 +28,6 @@ OPTIONS = (
         help="With --promise: also promise the accuracy of each class, of streams labelled so or that are so.",
     ),
     click.option("--risk", type=SHARE, help="Probability that a promise or a bound fails; by default 0.05."),
-    GROUPS,
     click.option(
         "--strategy",
         type=click.Choice(["floating", "exhaustive"]),
@@ -105,7 +103,6 @@ class PromiseOptions:
     completeness: float | None
     per_class: str | None
     risk: float | None
-    groups: Path | None
     strategy: str | None
     as_offered: bool
     seconds: float | None
@@ -141,7 +138,7 @@ class PromiseOptions:
 
     def protect_inputs(self, streams: Mapping[str, Path | None], out: Path | None) -> None:
         """Refuse to overwrite an input, or to write two outputs to one file."""
-        inputs = {**streams, "--groups": self.groups}
+        inputs = dict(streams)
         outputs = {"--out": out, "--png": self.png, "--resume": self.resume}
         (outputs if self.point is None else inputs)["--explore"] = self.explore
         protect_inputs(inputs, outputs)
@@ -157,13 +154,13 @@ class PromiseOptions:
                 "name fewer with --feature"
             )
 
-    def training_options(self, recorded: "StreamSet") -> dict[str, Any]:
+    def training_options(self, groups: Sequence[str] | None) -> dict[str, Any]:
         """Return the arguments of `train_promised` that `train` does not have."""
         from streamfs.training.promises import Promise, SearchSettings
 
         return {
             "promise": Promise(self.promise or 0.0, self.completeness, self.failure_probability, self.per_class),
-            "groups": self.group_of(recorded),
+            "groups": groups,
             "search": SearchSettings(
                 self.strategy or "floating", self.as_offered, self.seconds, self.resume, self.max_cost
             ),
@@ -175,18 +172,6 @@ class PromiseOptions:
         from streamfs.training.promises import Promise
 
         return Promise.risk if self.risk is None else self.risk
-
-    def group_of(self, recorded: "StreamSet") -> list[str] | None:
-        """Return the group of each stream, if there are groups."""
-        from streamfs.training.promises.groups import read_groups
-
-        return None if self.groups is None else read_groups(self.groups, recorded)
-
-    def test_streams(self, recorded: "StreamSet", seed: int) -> "StreamSet":
-        """Return the streams on which a promise was tested."""
-        from streamfs.training.promises.split import TrainTestSplit
-
-        return TrainTestSplit.of(recorded, self.group_of(recorded), seed).test
 
 
 def promise_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ import click
 
 from streamfs.base.progress import step
 from streamfs.cli import parameters
-from streamfs.cli.parameters import GROUPS, JSON, MODEL, NEW_FILE, SEED, SHARE, TRUST, example_text
+from streamfs.cli.parameters import JSON, MODEL, NEW_FILE, SEED, SHARE, TRUST, example_text
 from streamfs.cli.recordings import Recordings, recordings
 
 
@@ -24,7 +24,6 @@ from streamfs.cli.recordings import Recordings, recordings
 @click.option("--promise", type=SHARE, metavar="ACCURACY", help="By default what was promised so far.")
 @click.option("--completeness", type=SHARE, help="With --promise: also promise this share of the streams a label.")
 @click.option("--risk", type=SHARE, help="Probability that it fails; by default as so far; with --promise 0.05.")
-@GROUPS
 @click.option("--no-retrain", is_flag=True, help="Never fit the classifier anew.")
 @SEED
 @TRUST
@@ -36,7 +35,6 @@ def recertify(
     promise: float | None,
     completeness: float | None,
     risk: float | None,
-    groups: Path | None,
     no_retrain: bool,
     seed: int,
     trust: bool,
@@ -48,14 +46,13 @@ def recertify(
     threshold may keep the promise here; if none does, the classifier is fitted to them anew, with some or all of
     its features. The other two fifths test it. The model file keeps the previous promise apart.
     """
-    parameters.protect_inputs({"MODEL": model, **streams.inputs, "--groups": groups}, {"--out": out})
+    parameters.protect_inputs({"MODEL": model, **streams.inputs}, {"--out": out})
     if promise is None and completeness is not None:
         raise click.UsageError("--completeness needs --promise")
     from streamfs.cli import console
     from streamfs.cli.commands import promise_text
     from streamfs.procedure.procedure import Procedure
     from streamfs.training.promises import Promise, PromiseError
-    from streamfs.training.promises.groups import read_groups
     from streamfs.training.promises.recertified import promise_of, streams_needed
     from streamfs.training.promises.recertified import recertify as recertified
 
@@ -71,7 +68,7 @@ def recertify(
     with console.progress() as report:
         with step(report, "reading the streams"):
             recorded = streams.read(procedure.period)
-        group_of = None if groups is None else read_groups(groups, recorded)
+        group_of = streams.groups_of(recorded)
         try:
             new = recertified(
                 procedure, recorded, asked, retrain=not no_retrain, groups=group_of, seed=seed, progress=report

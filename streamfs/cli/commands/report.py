@@ -6,7 +6,7 @@ import click
 
 from streamfs.base.progress import step
 from streamfs.cli import parameters
-from streamfs.cli.parameters import BATTERY, MODEL, NEW_FILE, OLD_FILE, REOPEN_AFTER, SEED, TRUST, example_text
+from streamfs.cli.parameters import BATTERY, MODEL, NEW_FILE, REOPEN_AFTER, SEED, TRUST, example_text
 from streamfs.cli.recordings import Recordings, recordings
 
 
@@ -19,7 +19,6 @@ from streamfs.cli.recordings import Recordings, recordings
 @MODEL
 @recordings(period=False)
 @click.option("-o", "--out", type=NEW_FILE, required=True, help="Write the report to this HTML file.")
-@click.option("--groups", type=OLD_FILE, metavar="CSV", help="Rows of stream,group, such as sessions or rooms.")
 @REOPEN_AFTER
 @BATTERY
 @SEED
@@ -28,7 +27,6 @@ def report(
     model: Path,
     streams: Recordings,
     out: Path,
-    groups: Path | None,
     reopen_after: float,
     battery: float | None,
     seed: int,
@@ -41,14 +39,13 @@ def report(
     is, what each column tells and saves, how long batteries last, and a dozen streams with the moment of their
     decision.
     """
-    parameters.protect_inputs({"MODEL": model, **streams.inputs, "--groups": groups}, {"--out": out})
+    parameters.protect_inputs({"MODEL": model, **streams.inputs}, {"--out": out})
     from streamfs.cli import console
     from streamfs.costs.batteries import TWO_AA_CELLS, Duty
     from streamfs.evaluation.report import page
     from streamfs.evaluation.report.measure import measure
     from streamfs.procedure.fits import require_columns
     from streamfs.procedure.procedure import Procedure
-    from streamfs.training.promises.groups import read_groups
 
     console.announce_compiling()
     duty = Duty(reopen_after, battery=TWO_AA_CELLS if battery is None else battery)
@@ -57,7 +54,7 @@ def report(
         with step(shown, "reading the streams"):
             recorded = streams.read(procedure.period)
         require_columns(procedure, recorded, streams)
-        group_of = None if groups is None else read_groups(groups, recorded)
+        group_of = streams.groups_of(recorded)
         found = measure(procedure, recorded, groups=group_of, duty=duty, seed=seed, progress=shown)
         with step(shown, "writing the report"):
             out.write_text(page.html(found, str(streams)), encoding="utf-8")

@@ -226,11 +226,12 @@ def train(
         options["select"] = _selector(select or "streamrelief", extrapolation)
     from streamfs.cli.console import say
 
+    group_of = streams.groups_of(recorded)
     offered = _offered(recorded, features, channels, catalogue, devices)
     if promised.explore is not None:
         from streamfs.cli.commands.exploring import explore
 
-        options |= {} if classifier is None else {"classifier": classifier}
+        options |= {"groups": group_of} | ({} if classifier is None else {"classifier": classifier})
         explore(recorded, offered, promised, options, promised.explore, out, as_json=as_json)
     elif out is not None:
         options |= {"classifier": _model(classifier, **models, seed=seed)}
@@ -239,8 +240,8 @@ def train(
         options |= {name: cost for name, cost in decision_costs.items() if cost is not None}
         if promised.promise is None:
             options |= _limits(limits)
-            group_of = promised.group_of(recorded)
-            recorded = recorded if group_of is None else recorded.grouped(group_of)
+        else:
+            options |= promised.training_options(group_of)
         _train(recorded, offered, promised, options, out, as_json=as_json)
         following = ["STREAMS", *streams.flags_of_model]
         say(f"wrote {out}; next: streamfs evaluate {typed(out)} {shlex.join(following)}")
@@ -371,11 +372,11 @@ def _train(
     from streamfs.training.cost_aware import train as train_plainly
     from streamfs.training.promises import PromiseError
     from streamfs.training.promises.promised import train_promised
+    from streamfs.training.promises.split import TrainTestSplit
     from streamfs.training.within import train_within
 
     if promised.promise is not None:
         promised.require_few(default_features(recorded) if offered is None else offered)
-        options |= promised.training_options(recorded)
     train_one: Any = train_plainly if promised.promise is None else train_promised
     train_one = train_within if "limits" in options else train_one
     try:
@@ -391,7 +392,8 @@ def _train(
     procedure.save(out)
     promise_text.show(procedure, out, as_json=as_json)
     if promised.png is not None:
-        promise_text.draw_reliability(procedure, promised.test_streams(recorded, options["seed"]), promised.png)
+        tested = TrainTestSplit.of(recorded, options["groups"], options["seed"]).test
+        promise_text.draw_reliability(procedure, tested, promised.png)
         console.say(f"wrote {promised.png}")
 
 
@@ -401,7 +403,7 @@ def _notes(recorded: "StreamSet", streams: Recordings) -> "Iterator[str]":
 
     for column in empty_columns(recorded):
         yield f"{column} of {streams} has no reading in any of {len(recorded)} streams, and is left out"
-    if "window" in streams.layout:
+    if "window" in streams.layout and "groups" not in streams.layout:
         yield (
             "windows that follow each other are alike, as all of a class do: held-out ones may show too much"
             if recorded.groups is None

@@ -28,6 +28,8 @@ class Block:
         Numbers of the columns of the streams, of a long table.
     labels : ndarray of shape (n_rows,), optional
         Numbers of the labels, if rows have them; -1 if a row has none.
+    groups : ndarray of shape (n_rows,), optional
+        Numbers of the groups, if rows have them.
     cells : ndarray of shape (n_rows,), optional
         Places in the values of the streams, of a wide table those of its first column; `LEFT_OUT` or `TIMELESS`.
     is_local : bool
@@ -38,6 +40,7 @@ class Block:
     times: Array
     columns: Few | int = 0
     labels: Codes | None = None
+    groups: Codes | None = None
     cells: Codes | None = None
     is_local: bool = False
 

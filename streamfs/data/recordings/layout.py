@@ -67,6 +67,9 @@ class Layout:
         are called. Each interval (its end excluded) then is a stream of its own, such as ``desk/2``, and rows
         outside of all intervals are left out. With ``"runs"``, the column of the label changes within streams:
         each run of rows with one label is a stream, and rows without a label are left out.
+    groups : str, optional
+        Column of what belongs together, such as a person or a room: streams of one group are all either trained or
+        tested on. It is no reading.
     window : float, optional
         Seconds of the windows, to the nearest tick, into which each stream is cut one after the other; they are
         streams of their own, such as ``desk/2``. The label may change within what is cut: a window has the one
@@ -117,6 +120,7 @@ class Layout:
     long: Sequence[str] | None = None
     columns: Sequence[str] | None = None
     labels: str | Path | None = None
+    groups: str | None = None
     window: float | None = None
     time_format: str | None = None
     time_zone: str | None = None
@@ -187,7 +191,7 @@ class Layout:
             object.__setattr__(self, "stream", self.stream[0] if len(self.stream) == 1 else tuple(self.stream))
 
     def _set_names(self) -> None:
-        for name in ("stream", "time", "label"):
+        for name in ("stream", "time", "label", "groups"):
             object.__setattr__(self, name, _as_text(getattr(self, name)))
 
     def _set_times(self) -> None:

@@ -40,8 +40,8 @@ class Rows:
         Numbers of the streams and of their columns, in the order in which they first occur.
     labels : dict of int to str
         Label of each stream that has one in a column.
-    label_codes : dict of str to int
-        Numbers of the labels, if rows have them.
+    label_codes, group_codes : dict of str to int
+        Numbers of the labels, and of the groups, if rows have them.
     files : dict of int to set of pairs of str
         Folder and name of each stream's files.
     blocks : list of list of Block
@@ -56,6 +56,7 @@ class Rows:
     columns: dict[str, int] = field(default_factory=dict)
     labels: dict[int, str] = field(default_factory=dict)
     label_codes: dict[str, int] = field(default_factory=dict)
+    group_codes: dict[str, int] = field(default_factory=dict)
     files: dict[int, set[tuple[str, str]]] = field(default_factory=dict)
     blocks: list[list[Block]] = field(default_factory=list)
     windows: Windows | None = None
@@ -114,11 +115,12 @@ class _Meaning(NamedTuple):
     streams: tuple[str, ...]
     times: tuple[str, ...]
     label: str | None
+    groups: str | None
 
     @property
     def columns(self) -> tuple[str | None, ...]:
         """The columns that are not readings."""
-        return (*self.streams, *self.times, self.label)
+        return (*self.streams, *self.times, self.label, self.groups)
 
 
 def read_rows(tables: Sequence[Table], layout: Layout) -> Rows:
@@ -164,10 +166,11 @@ def _meaning(table: Table, layout: Layout) -> _Meaning:
         ("sensor", layout.sensor),
         ("value", layout.value),
         ("label", label),
+        ("groups", layout.groups),
     ):
         if column is not None and column not in table.columns:
             raise MissingColumnError(table, field_name, column)
-    return _Meaning(streams, layout.time_columns, label)
+    return _Meaning(streams, layout.time_columns, label, layout.groups)
 
 
 def _label_sensor(table: Table, layout: Layout) -> str | None:
@@ -197,16 +200,17 @@ def _add_columns(rows: Rows, table: Table, meaning: _Meaning) -> None:
             if column not in table.columns:
                 raise MissingColumnError(table, "columns", column)
         _refuse_as_reading(meaning.label, rows.layout)
+        _refuse_as_reading(meaning.groups, rows.layout, "group")
         return
     for column in table.columns:
         if column not in (*meaning.columns, LABEL, rows.layout.label, *table.nameless):
             rows.columns.setdefault(column, len(rows.columns))
 
 
-def _refuse_as_reading(label: str | None, layout: Layout) -> None:
-    """Refuse the label among the readings that are asked for."""
-    if label in (layout.columns or ()):
-        raise DataError(f"columns has {label!r}, which is the label of the streams: leave it out")
+def _refuse_as_reading(column: str | None, layout: Layout, what: str = "label") -> None:
+    """Refuse the label, or what else a column is, among the readings that are asked for."""
+    if column in (layout.columns or ()):
+        raise DataError(f"columns has {column!r}, which is the {what} of the streams: leave it out")
 
 
 def _timed(
@@ -233,12 +237,13 @@ def _block(
         narrow = pl.Int16 if len(rows.streams) <= MOST_COLUMNS else pl.Int32
         streams = names.replace_strict(rows.streams, return_dtype=narrow).to_numpy()
     _add_labels(rows, table, meaning, n_before, batch, streams)
-    labels = _label_codes(rows, table, meaning, batch)
+    labels, groups = _label_codes(rows, table, meaning, batch), _group_codes(rows, table, n_before, batch)
     if rows.layout.sensor is None:
-        return Block(pool.keep(streams), pool.keep(times.numbers), labels=labels, is_local=times.is_local)
+        return Block(pool.keep(streams), pool.keep(times.numbers), 0, labels, groups, is_local=times.is_local)
     columns = _sensors(rows, texts_of(batch[rows.layout.sensor], table.source), table, n_before)
     taken = np.where(columns < 0, streams.dtype.type(-1), streams)
-    return Block(pool.keep(taken), pool.keep(times.numbers), pool.keep(columns), labels, is_local=times.is_local)
+    kept = pool.keep(taken), pool.keep(times.numbers), pool.keep(columns)
+    return Block(*kept, labels, groups, is_local=times.is_local)
 
 
 def _sensors(rows: Rows, sensors: pl.Series, table: Table, n_before: int) -> Few:
@@ -283,6 +288,16 @@ def _label_codes(rows: Rows, table: Table, meaning: _Meaning, batch: pl.DataFram
     labels = texts_of(batch[meaning.label], table.source)
     _number(labels.filter(labels != ""), rows.label_codes)
     return np.asarray(labels.replace_strict(rows.label_codes, default=-1, return_dtype=pl.Int32).to_numpy())
+
+
+def _group_codes(rows: Rows, table: Table, n_before: int, batch: pl.DataFrame) -> Codes | None:
+    """Return the numbers of the rows' groups, if they have some."""
+    if rows.layout.groups is None:
+        return None
+    groups = texts_of(batch[rows.layout.groups], table.source)
+    _require(groups, "group", table, n_before)
+    _number(groups, rows.group_codes)
+    return np.asarray(groups.replace_strict(rows.group_codes, return_dtype=pl.Int32).to_numpy())
 
 
 def _require(texts: pl.Series, what: str, table: Table, n_before: int) -> None:

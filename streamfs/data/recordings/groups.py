@@ -1,0 +1,23 @@
+"""The group of each stream, such as a person or a room, by the column that names it."""
+
+import numpy as np
+
+from streamfs.data.recordings.grid import source_of
+from streamfs.data.recordings.rows import Rows
+from streamfs.errors import DataError
+
+
+def groups_of(rows: Rows) -> list[str] | None:
+    """Return the group of each stream; None if no column names them. Refuse a stream with two."""
+    if rows.layout.groups is None:
+        return None
+    names, streams, found = list(rows.group_codes), list(rows.streams), dict[int, int]()
+    for block in rows.all_blocks():
+        if block.groups is not None:
+            kept = block.streams >= 0
+            for stream, group in np.unique(np.c_[block.streams[kept], block.groups[kept]], axis=0).tolist():
+                first = found.setdefault(stream, group)
+                if first != group:
+                    both = f"{names[first]!r} and {names[group]!r}"
+                    raise DataError(f"stream {streams[stream]} of {source_of(rows)} has two groups, {both}")
+    return [names[found[stream]] for stream in range(len(streams))]
