@@ -60,7 +60,7 @@ def test_groups_that_are_not_clear_are_refused(files, text, message):
 
 def test_the_column_of_groups_is_no_reading(files):
     path = files(log="stream,time,x,room\na,0,1,hall\nb,0,2,lab\n") / "log.csv"
-    with pytest.raises(LayoutError, match="room of .* is 'hall' in row 1, expected a number"):
+    with pytest.raises(LayoutError, match=r"room of .* is 'hall' in row 1, expected a number"):
         StreamSet.read(path, labelled=False)
     assert StreamSet.read(path, labelled=False, groups="room").columns == ("x",)
     with pytest.raises(DataError, match="columns has 'room'"):
