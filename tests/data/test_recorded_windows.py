@@ -1,11 +1,12 @@
 """Recordings that are cut into windows of fixed length."""
 
+import itertools
 from collections import Counter
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from recorded_files import run
@@ -48,6 +49,8 @@ def test_windows_are_those_of_a_naive_cut(runs, n_ticks, data):
     times = np.cumsum(data.draw(st.lists(STEPS, min_size=len(labels), max_size=len(labels)))) + 100
     names = ["desk"] * (len(labels) // 2) + ["hall"] * (len(labels) - len(labels) // 2)
     rows = [*zip(names, times.tolist(), labels, strict=True)]
+    steps = [other[1] - row[1] for row, other in itertools.pairwise(rows) if row[0] == other[0]]
+    assume(min(steps) == np.quantile(steps, 0.5) == 1)  # a hole is of more than three
     expected = naive(rows, n_ticks)
     frame = pl.DataFrame(rows, ["stream", "time", "label"], orient="row").with_columns(x=pl.col("time") * 10)
     shuffled = frame.sample(fraction=1.0, shuffle=True, seed=len(rows))
@@ -142,6 +145,16 @@ def test_windows_of_a_label_that_follow_each_other_are_a_group(files):
     assert streams.groups.tolist() == [0, 0, 0, 1, 2, 3]
     path = files(desk=flickering(["on"] * 20 + ["off"] * 20)) / "desk.csv"
     assert StreamSet.read(path, window=600).groups is None  # no other windows of the label could be held out
+
+
+def test_windows_that_are_kept_may_have_longer_steps_than_others(files):
+    rows = [(0, "on"), (1, "off"), *((tick, "on") for tick in (10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30))]
+    text = "time,label,x\n" + "".join(f"{time},{label},{time}\n" for time, label in rows)
+    path = files(desk=text) / "desk.csv"
+    streams = StreamSet.read(path, window=10)
+    assert (streams.period, streams.starts.tolist()) == (1, [10, 20])
+    with pytest.raises(DataError, match=r"rows of .* are at least 1 s apart, expected a tick of 0\.1 s"):
+        StreamSet.read(path, window=10, period=0.1)
 
 
 @pytest.mark.parametrize(

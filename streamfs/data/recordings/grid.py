@@ -117,11 +117,8 @@ def put_on_grid(rows: Rows, *, keep_times: bool) -> Grid:
     """
     layout, steps = rows.layout, measure_steps(rows)
     grid = _grid(rows, period_of(layout, steps) if rows.windows is None else rows.windows.period, steps)
-    if layout.resample is None and steps is not None and steps.smallest > 1.5 * grid.period:
-        raise DataError(
-            f"rows of {source_of(rows)} are at least {steps.smallest:g} s apart, "
-            f"expected a tick of {grid.period:g} s"
-        )
+    if rows.windows is None:
+        require_ticks(rows, grid.period, steps)
     most = max(
         (
             block.place(grid.starts, grid.period, grid.n_ticks, len(rows.columns), keep_times=keep_times)
@@ -145,6 +142,14 @@ def period_of(layout: Layout, steps: Steps | None) -> float:
     if layout.period is not None or steps is None:
         return layout.period or 1.0
     return steps.smallest if layout.resample is None else steps.usual
+
+
+def require_ticks(rows: Rows, period: float, steps: Steps | None) -> None:
+    """Refuse ticks that are far shorter than all steps, unless rows are resampled."""
+    if rows.layout.resample is None and steps is not None and steps.smallest > 1.5 * period:
+        raise DataError(
+            f"rows of {source_of(rows)} are at least {steps.smallest:g} s apart, expected a tick of {period:g} s"
+        )
 
 
 def _require_similar_spans(rows: Rows, grid: Grid) -> None:

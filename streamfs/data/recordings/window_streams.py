@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from streamfs.data.recordings.grid import Steps, measure_steps, period_of
+from streamfs.data.recordings.grid import Steps, measure_steps, period_of, require_ticks
 from streamfs.data.recordings.rows import Rows
 from streamfs.data.recordings.timelines import divide, timeline
 from streamfs.data.recordings.windows import Timeline, Windows, cut
@@ -21,6 +21,7 @@ def of_windows(rows: Rows, labels: Sequence[str], seconds: float) -> list[str]:
     _label_rows(rows, labels)
     steps = measure_steps(rows)
     period, (line, places) = period_of(rows.layout, steps), timeline(rows)
+    require_ticks(rows, period, steps)
     n_ticks = round(seconds / period)
     if n_ticks < LEAST_TICKS:
         raise DataError(
