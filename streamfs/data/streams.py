@@ -59,7 +59,7 @@ class StreamSet:
     Attributes
     ----------
     groups : ndarray of shape (n_streams,), or None
-        What streams belong together, as `grouped` was told.
+        What streams belong together, as `grouped` was told, or as windows of one label follow each other.
     weights : ndarray of shape (n_streams,), or None
         What streams count, as `weighted` was told.
     starts : ndarray of shape (n_streams,), or None
