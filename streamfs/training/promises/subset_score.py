@@ -77,12 +77,18 @@ class SubsetScore:
 def evaluate_starts(
     curves: Curves, promise: Promise, n_streams: int, subset: Subset = (), max_cost: float = inf
 ) -> SubsetScore:
-    """Score a subset where nothing is decided before the tick at which it does best; of equals the earliest."""
-    scores = (
-        replace(evaluate_subset(curve, promise, n_streams, subset, max_cost), start=start)
-        for start, curve in sorted(curves.items())
-    )
-    return max(scores, key=lambda found: found.score)
+    """Score a subset where nothing is decided before the tick at which it does best; of equals the earliest.
+
+    A tick is left out if it would not be better even if it surely passed at the least cost of its thresholds.
+    """
+    (first, curve), *later = sorted(curves.items())
+    best = replace(evaluate_subset(curve, promise, n_streams, subset, max_cost), start=first)
+    for start, curve in later:
+        least = curve.mean_cost(per_label=promise.completeness is None).min(initial=inf)
+        if SubsetScore(subset, 1.0, float(least), 0.0, start).score > best.score:
+            found = replace(evaluate_subset(curve, promise, n_streams, subset, max_cost), start=start)
+            best = max(best, found, key=lambda each: each.score)
+    return best
 
 
 def evaluate_subset(

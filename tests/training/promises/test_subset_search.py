@@ -19,7 +19,7 @@ from streamfs.costs.spending import MessageSpending
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.training.learners import forest_learner, rows_in_turns, tree_learner
-from streamfs.training.promises import Promise, subset_scorer
+from streamfs.training.promises import Promise, subset_score, subset_scorer
 from streamfs.training.promises.certificate import walk
 from streamfs.training.promises.channel_groups import FEW
 from streamfs.training.promises.curve import ByClass, Curve
@@ -140,6 +140,26 @@ class TestEvaluateSubset:
         )
         assert evaluate_starts({**late, 1: curve(0.9 * WAITING * 9.0)}, PROMISE, N).start == 1
         assert evaluate_starts({**late, 1: curve(1.1 * WAITING * 9.0)}, PROMISE, N).start == 4
+
+    @given(st.lists(curves(), min_size=1, max_size=4), st.none() | st.just(0.8), st.just(math.inf) | st.just(40.0))
+    def test_ticks_that_cannot_be_better_are_left_out(self, each, complete, max_cost):
+        each[0] = replace(each[0], cost=WAITING * each[0].cost)
+        promise, by_tick = Promise(0.85, complete), dict(enumerate(each, start=1))
+        scores = [evaluate_subset(found, promise, N, (), max_cost) for found in each]
+        every = [replace(score, start=start) for start, score in enumerate(scores, start=1)]
+        assert evaluate_starts(by_tick, promise, N, (), max_cost) == max(every, key=lambda score: score.score)
+
+    def test_a_tick_at_which_nothing_is_cheap_enough_is_not_scored(self, monkeypatch):
+        scored = []
+
+        def spy(found, *rest):
+            scored.append(found)
+            return evaluate_subset(found, *rest)
+
+        monkeypatch.setattr(subset_score, "evaluate_subset", spy)
+        at_once, dear, cheap = curve(9.0), curve(9.1 / WAITING), curve(8.9 / WAITING)
+        assert evaluate_starts({1: at_once, 2: dear, 3: cheap}, PROMISE, N).start == 3
+        assert scored == [at_once, cheap]
 
     def test_what_costs_more_than_may_be_paid_has_no_chance(self):
         at_once, late = curve(2.0, 180), curve(9.0)
