@@ -50,7 +50,7 @@ BOOKKEEPING = {
 _WORDS = re.compile(r"[a-z]+")
 _ONE_WAY = 0.98  # share of changes in one direction of a column that only rises or falls
 _FEW = 20  # streams of a class
-_SHOWN = 3
+_SHOWN, _NAMED = 3, 6
 _SHORT = 2  # ticks
 _LONG = 1e6  # seconds of a tick
 _MOST_STATES = 10  # values of a column that may be a label
@@ -136,7 +136,7 @@ class Inspection:
                 yield f"{report.column} alone tells the group: its level may be that of a place, not of a class"
             elif report.is_still:
                 what = f"{report.column} never changes within a stream: does it measure, or name what was recorded"
-                yield f"{what}, such as a room? Then --groups {report.column}"
+                yield f"{what}, such as a room? Then --groups {shlex.quote(report.column)}"
         for report in self.columns:
             for value in sorted({report.low, report.high} & _NO_READINGS):
                 yield f"{report.column} is {value:g} somewhere: if that means missing, --values {value:g}=missing"
@@ -163,9 +163,9 @@ class Inspection:
             yield f"half of the streams have {_SHORT} ticks at most: if labels flicker, try --window"
         if self.longest_gap[1] > 1:
             yield f"the longest gap is of {self.longest_gap[1]} ticks, in stream {self.longest_gap[0]}"
-        for label, count in self.classes.items():
-            if label and count < _FEW:
-                yield f"class {label} has {count} streams: little can be shown with fewer than {_FEW}"
+        if few := [f"{label} {n}" for label, n in self.classes.items() if label and n < _FEW]:
+            some = ", ".join(few[:_NAMED]) + (f" and {len(few) - _NAMED} more" if len(few) > _NAMED else "")
+            yield f"little can be shown with fewer than {_FEW} streams of a class: {some}"
         yield from self._window_note()
         if not any(self.classes):
             yield "streams have no labels: name their column by --label, or a file or the folders by --labels"

@@ -114,8 +114,7 @@ def test_duplicates_gaps_and_small_classes_are_noted():
     assert [*found.notes()] == [
         "streams b and e have the same readings",
         "the longest gap is of 3 ticks, in stream c",
-        "class u has 3 streams: little can be shown with fewer than 20",
-        "class v has 3 streams: little can be shown with fewer than 20",
+        "little can be shown with fewer than 20 streams of a class: u 3, v 3",
     ]
     assert found.to_json()["ticks"] == {"least": 5, "median": 5.0, "most": 5}
 

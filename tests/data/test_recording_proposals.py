@@ -226,3 +226,32 @@ def test_windows_are_proposed_where_a_sensor_is_the_label(files):
         StreamSet.read(path, **layout)
     assert refused.value.proposal == {"window": 30.0}
     assert StreamSet.read(path, **layout, window=30).n_ticks == 30
+
+
+def test_words_that_come_back_later_are_labels_and_no_names_of_streams(files):
+    states = ["worn"] * 1200 + ["off"] * 600 + ["worn"] * 900 + ["off"] * 900
+    path = (
+        files(log="\n".join(["time,x,state", *(f"{n},{n % 7},{s}" for n, s in enumerate(states)), ""])) / "log.csv"
+    )
+    with pytest.raises(LayoutError) as refused:
+        StreamSet.read(path)
+    assert refused.value.proposal["label"] == "state"
+    assert "stream" not in refused.value.proposal
+
+
+def test_a_count_is_no_label_by_its_name(files):
+    rng = np.random.default_rng(0)
+    rows = [f"{n},{rng.integers(0, 90)},{'ab'[n // 60 % 2]}" for n in range(900)]
+    path = files(log="\n".join(["when,activity,state", *rows, ""])) / "log.csv"
+    with pytest.raises(LayoutError) as refused:
+        StreamSet.read(path)
+    assert refused.value.proposal["label"] == "state"
+
+
+def test_a_column_that_names_persons_is_proposed_for_groups(files):
+    rows = [f"{n // 600},{n % 600},{n % 5},p{n // 1200},{'ab'[n // 600 % 2]}" for n in range(6000)]
+    path = files(log="\n".join(["stream,time,x,subject,label", *rows, ""])) / "log.csv"
+    with pytest.raises(LayoutError, match="subject of") as refused:
+        StreamSet.read(path)
+    assert refused.value.proposal == {"groups": "subject"}
+    assert len(np.unique(StreamSet.read(path, groups="subject").groups)) == 5

@@ -1,7 +1,7 @@
 """Proposals of a layout for tables that are laid out in another way than was said."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -52,10 +52,25 @@ STREAMS = (
 )
 SENSORS = ("sensor", "quantity", "metric", "channel", "field", "variable", "parameter", "property", "measurement")
 VALUES = ("value", "v", "reading", "val", "state", "measurement")
+GROUPS = (
+    "group",
+    "subject",
+    "user",
+    "person",
+    "participant",
+    "patient",
+    "room",
+    "site",
+    "place",
+    "house",
+    "building",
+    "session",
+)
 LABELS = (LABEL, "class", "activity", "target", "category", "annotation", "condition")
 """What columns are often called; the first that is there is proposed."""
 
 _SEEN = 1000  # rows
+_MOST_NUMBERS = 32  # different ones of rows that are labelled by them
 _RISING = 0.7  # share of steps of a time that do not lead back, which is where streams end
 _COUNTED = 10  # least rows that are counted
 _COMMA = r"^[+-]?\d*,\d+$"
@@ -166,7 +181,7 @@ class _Guess:
         if found is None:
             return {}
         times, form = found
-        label = self._take(LABELS, self._repeats) if self.layout.labels in (None, RUNS) else None
+        label = self._take(LABELS, self._is_class) if self.layout.labels in (None, RUNS) else None
         others = {
             **({} if label in (None, LABEL) else {"label": label}),
             **({} if form is None else {"time_format": form}),
@@ -180,10 +195,12 @@ class _Guess:
         if stream is None:
             stream = self._stream(times, readings)
         if label is None and self._misses_label():
-            label = self._label_of(stream)
+            label = self._label_of(stream) or self._state(stream)
             others |= {} if label is None else {"label": label}
-        readings = [column for column in readings if column not in (stream, label)]
-        left_out = {column for column in self.free if column not in (*readings, stream, label)}
+        groups = self._groups_of(stream, label)
+        others |= {} if groups is None else {"groups": groups}
+        readings = [column for column in readings if column not in (stream, label, groups)]
+        left_out = {column for column in self.free if column not in (*readings, stream, label, groups)}
         named = times[0] if len(times) == 1 else times
         return {
             **({} if stream in (None, STREAM) else {"stream": stream}),
@@ -207,12 +224,31 @@ class _Guess:
             for column in self.free
             if column not in streams and self._is_text(self.cells[column]) and self._names(column, streams)
         ]
-        return words[0] if len(words) == 1 else None
+        return only(words)
+
+    def _groups_of(self, stream: str | None, label: str | None) -> str | None:
+        """Return the column that is called as what streams belong to, of which each has one."""
+        streams = [*self.layout.stream_columns] or [stream or STREAM]
+        if self.layout.groups is not None or not set(streams) <= set(self.table.columns):
+            return None
+        return self._named(GROUPS, lambda c: c.name not in (*streams, label) and self._names(c.name, streams))
+
+    def _state(self, stream: str | None) -> str | None:
+        """Return the only column of some words that come and go: they may be the labels."""
+        texts = [c for c in self.free if c != stream and self._is_text(self.cells[c])]
+        return only([c for c in texts if not self._is_moment(self.cells[c]) and comes_back(self._whole(c)[c])])
+
+    def _whole(self, *columns: str) -> pl.DataFrame:
+        """Return some columns with all rows, of which there may be more than were seen."""
+        if len(self.cells) < _SEEN:
+            return self.cells.select(columns)
+        return pl.concat([batch.select(columns) for _, batch in self.table.batches()])
 
     def _names(self, column: str, streams: list[str]) -> bool:
         """Return whether a column has several values, repeats them, and each stream has one of them."""
-        n_values = self.cells.group_by(streams).agg(pl.col(column).n_unique())[column]
-        return 1 < self.cells[column].n_unique() < len(n_values) and n_values.max() == 1
+        cells = self._whole(*streams, column)
+        n_values = cells.group_by(streams).agg(pl.col(column).n_unique())[column]
+        return 1 < cells[column].n_unique() < len(n_values) and n_values.max() == 1
 
     def label_without_times(self) -> str | None:
         """Return the column of labels, if there is one, and none of times."""
@@ -287,7 +323,7 @@ class _Guess:
             table = self.cells.with_columns(when.alias("\0time"))
             return next((c for c in [*texts, *self.free] if _divides(table, c, "\0time")), None)
         words = [c for c in readings if not words_of(self.cells[c]).has_numbers]
-        parts = [c for c in texts + words if _is_in_parts(self.cells[c])]
+        parts = [c for c in texts + words if is_in_parts(self.cells[c]) and is_in_parts(self._whole(c)[c])]
         return parts[0] if len(parts) == 1 and (texts == parts or not texts) else None
 
     def _take(self, names: Sequence[str], fits: Callable[[pl.Series], bool]) -> str | None:
@@ -376,12 +412,14 @@ class _Guess:
             and column.drop_nulls().str.strip_chars().str.contains(_COMMA).any()
         ):
             return True
-        is_state = any({word.lower() for word in words} <= set(pair) for pair in TWO_STATES)
+        is_state = are_two_states(words)
         returns = 1 < len(words) <= len(column) / 2
         return len(words) <= MOST_WORDS and (has_numbers or is_state or returns) and not column.dtype.is_temporal()
 
-    def _repeats(self, column: pl.Series) -> bool:
-        return 2 * column.n_unique() <= len(column)
+    def _is_class(self, column: pl.Series) -> bool:
+        """Return whether a column repeats its values, and has words, or few numbers."""
+        n_values = column.n_unique()
+        return 2 * n_values <= len(column) and (n_values <= _MOST_NUMBERS or self._is_text(column))
 
 
 def _divides(cells: pl.DataFrame, column: str, time: str) -> bool:
@@ -390,13 +428,31 @@ def _divides(cells: pl.DataFrame, column: str, time: str) -> bool:
     return few and not cells.select(column, time).is_duplicated().any()
 
 
-def _is_in_parts(column: pl.Series) -> bool:
+def are_two_states(words: Iterable[object]) -> bool:
+    """Return whether words are those of a switch or a contact."""
+    values = {str(word).lower() for word in words if word is not None}
+    return any(values <= set(pair) for pair in TWO_STATES)
+
+
+def comes_back(column: pl.Series) -> bool:
+    """Return whether a column has some words alone, which come and go, and are not those of a switch."""
+    words, has_numbers, _ = words_of(column)
+    is_some = 1 < len(words) <= MOST_WORDS and not has_numbers
+    return is_some and not is_in_parts(column) and not are_two_states(words)
+
+
+def only(columns: Sequence[str]) -> str | None:
+    """Return the only one of some columns; None if there are others, or none."""
+    return columns[0] if len(columns) == 1 else None
+
+
+def is_in_parts(column: pl.Series) -> bool:
     """Return whether each of several values of a text column is in rows that follow each other: it names parts."""
     texts = column.drop_nulls()
     values = {str(text).lower() for text in texts.unique()}
     n_parts = int((texts != texts.shift(1)).fill_null(value=True).sum())
     is_few = len(texts) < _COUNTED or 2 * len(values) <= len(texts)
-    return is_few and n_parts == len(values) > 1 and not any(values <= set(pair) for pair in TWO_STATES)
+    return is_few and n_parts == len(values) > 1 and not are_two_states(values)
 
 
 def _plain(name: str) -> str:
