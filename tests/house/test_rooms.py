@@ -38,6 +38,8 @@ ONLY_HERE = {
     "polars": {
         "streamfs.data.datasets",
         "streamfs.data.frames",
+        "streamfs.data.recordings.column_contents",
+        "streamfs.data.recordings.column_guesses",
         "streamfs.data.recordings.date_forms",
         "streamfs.data.recordings.frames",
         "streamfs.data.recordings.labels",

@@ -55,6 +55,9 @@ _DIGITS = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?"
 GROUPED = re.compile(r"[+-]?\d{1,3}(?:[.,'\u2019\s]\d{3})+(?:[.,]\d*)?")
 """A number with marks between groups of digits: 1.020,5."""
 
+COMMA = r"^[+-]?\d*,\d+$"
+"""A number with a decimal comma, or with thousands apart."""
+
 _NUMBER = rf"^{_DIGITS}$|^(?i:[+-]?(?:nan|inf|infinity))$"
 _MEASURED = rf"^{_DIGITS}\s*([^\s\d.,:;+-][^\s\d]{{0,7}}[²³\d]?)$"
 
