@@ -13,6 +13,7 @@ from feature_extractors.arrays import Array, Integers
 from feature_extractors.base import LARGEST
 from feature_extractors.report import Policy, split_opening
 from feature_extractors.spelling import nearest
+from streamfs.data.drawing import draw_groups, draw_streams
 from streamfs.data.ends import first_complete
 from streamfs.data.given_values import given_values
 from streamfs.data.recordings.layout import Layout, check_period
@@ -331,6 +332,8 @@ class StreamSet:
     def split(self, share: float, seed: int) -> tuple["StreamSet", "StreamSet"]:
         """Split at random, stratified by class; the first part has the given share of each class.
 
+        Streams of one group stay together; then it is about that share.
+
         Raises
         ------
         ValueError
@@ -343,25 +346,11 @@ class StreamSet:
         >>> [part.labels.tolist() for part in streams.split(0.5, seed=0)]
         [['a', 'b', 'a'], ['b', 'a', 'a']]
         """
-        first = self.draw(share, seed)
+        if self.groups is None:
+            first = draw_streams(self.labels, share, seed)
+        else:
+            first = draw_groups(self.labels, self.groups, share, seed)
         return self.take(first), self.take(np.setdiff1d(np.arange(len(self)), first))
-
-    def draw(self, share: float, seed: int) -> Integers:
-        """Return the places of streams drawn at random, ascending: a share of each class.
-
-        Raises
-        ------
-        ValueError
-            If the share is not between 0 and 1.
-        """
-        if not 0 <= share <= 1:
-            raise ValueError(f"share is {share}, expected 0 to 1")
-        rng = np.random.default_rng(seed)
-        drawn = np.zeros(len(self), dtype=bool)
-        for label in self.classes:
-            members = rng.permutation(np.flatnonzero(self.labels == label))
-            drawn[members[: round(share * len(members))]] = True
-        return np.flatnonzero(drawn)
 
     def seen_through(self, channels: Sequence[str], max_silence: float | None = None) -> "StreamSet":
         """Return the streams as a gateway sees them: each channel is a column under its report policy.

@@ -15,6 +15,7 @@ from streamfs.classifiers.classifier import Classifier
 from streamfs.costs.pricing import Pricing
 from streamfs.costs.spending import Spending
 from streamfs.data.clock import clock_of
+from streamfs.data.drawing import draw_streams
 from streamfs.data.feature_table import FeatureTable, episode_lengths, require_episodes, tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.evaluation.trajectories import Trajectories
@@ -163,7 +164,7 @@ class LeastCost:
         """
         streams, pricing = self.streams, self.pricing
         if len(streams) > MOST_SCOUTED:
-            drawn = streams.draw(MOST_SCOUTED / len(streams), self.model.seed)
+            drawn = draw_streams(streams.labels, MOST_SCOUTED / len(streams), self.model.seed)
             streams, lengths = streams.take(drawn), lengths[drawn]
         with step(progress, "computing the features"):
             table = tabulate(streams, self.features, pricing.max_silence, self._kept(points))

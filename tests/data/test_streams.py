@@ -473,6 +473,22 @@ def test_a_split_is_stratified_disjoint_and_seeded(counts, share, seed):
     assert again.names == first.names
 
 
+@given(
+    groups=st.lists(st.integers(0, 30), min_size=40, max_size=90),
+    share=st.sampled_from([0.0, 0.25, 0.5, 0.8, 1.0]),
+    seed=st.integers(0, 99),
+)
+def test_a_split_parts_no_group_and_is_near_the_share(groups, share, seed):
+    labels = np.where(np.arange(len(groups)) % 3, "a", "b")
+    streams = StreamSet(np.zeros((len(groups), 1, 1)), labels, ["x"]).grouped(groups)
+    first, second = streams.split(share, seed)
+    assert not {*first.groups.tolist()} & {*second.groups.tolist()}
+    assert sorted([*first.names, *second.names]) == sorted(streams.names)
+    largest = np.unique(groups, return_counts=True)[1].max()
+    assert abs(len(first) - share * len(streams)) <= 2 * largest
+    assert first.names == streams.split(share, seed)[0].names
+
+
 def test_different_seeds_give_different_splits():
     streams = labelled_streams(40)
     assert len({streams.split(0.5, seed)[0].names for seed in range(5)}) == 5
