@@ -74,8 +74,8 @@ class ColumnReport:
         Why the column should be left out; empty if nothing is wrong.
     unit : str
         Its unit, guessed; empty if there is nothing to guess it by.
-    is_still : bool
-        Whether it never changes within a stream.
+    is_still, is_whole : bool
+        Whether it never changes within a stream, and whether it has whole numbers alone.
     """
 
     column: str
@@ -88,6 +88,7 @@ class ColumnReport:
     fault: str = ""
     unit: str = ""
     is_still: bool = False
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +136,9 @@ class Inspection:
             elif report.tells_group >= TELLS:
                 yield f"{report.column} alone tells the group: its level may be that of a place, not of a class"
             elif report.is_still:
+                way = f", such as a room? Then --groups {shlex.quote(report.column)}" if report.is_whole else "?"
                 what = f"{report.column} never changes within a stream: does it measure, or name what was recorded"
-                yield f"{what}, such as a room? Then --groups {shlex.quote(report.column)}"
+                yield what + way
         for report in self.columns:
             for value in sorted({report.low, report.high} & _NO_READINGS):
                 yield f"{report.column} is {value:g} somewhere: if that means missing, --values {value:g}=missing"
@@ -301,7 +303,8 @@ def _report(
     some = readings[counts > 0]
     is_still = streams.n_ticks > 1 and bool((np.nanmax(some, axis=1) == np.nanmin(some, axis=1)).all())
     shown = float(low), float(mean), float(high), missing, tells_label, tells_group
-    return ColumnReport(column, *shown, fault, unit, is_still)
+    is_whole = bool((readings[known] == np.round(readings[known])).all())
+    return ColumnReport(column, *shown, fault, unit, is_still, is_whole)
 
 
 def _fault(streams: StreamSet, column: str, before: Sequence[str], tells: float) -> str:

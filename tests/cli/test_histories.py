@@ -1,5 +1,6 @@
-"""What other systems have kept: Home Assistant, InfluxDB and Zigbee2MQTT."""
+"""What other systems have kept: Home Assistant, InfluxDB, Zigbee2MQTT and mosquitto_sub."""
 
+import json
 import sqlite3
 from contextlib import closing
 
@@ -207,3 +208,66 @@ def test_a_history_and_a_table_are_not_read_together(recorder, tmp_path):
     (tmp_path / "log.csv").write_text("time,x\n0,1\n", encoding="utf-8")
     result = CliRunner().invoke(cli, ["inspect", str(recorder(NEW)), str(tmp_path / "log.csv")])
     assert "log.csv is a table of readings, and others of these files are histories" in str(result.exception)
+
+
+HALL = '{"temperature":21.5,"contact":true,"nested":{"power":12}}'
+HEARD = [
+    PastReading("zigbee2mqtt/hall", AT, "temperature", 21.5),
+    PastReading("zigbee2mqtt/hall", AT, "contact", 1.0),
+    PastReading("zigbee2mqtt/hall", AT, "nested.power", 12.0),
+    PastReading("home/attic", AT + 1, "temperature", 20.25),
+]
+
+
+def printed(time, topic, payload, retain=0):
+    """Return a line of the format for JSON, as mosquitto_sub prints it."""
+    said = {"tst": time, "topic": topic, "qos": 0, "retain": retain, "payloadlen": 9, "payload": payload}
+    return json.dumps(said, separators=(",", ":"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "further"),
+    [
+        (
+            [
+                f"2026-11-22T17:30:00+0100 zigbee2mqtt/hall {HALL}",
+                "2026-11-22T17:30:01+0100 home/attic/temperature 20.25",
+                "2026-11-22T17:30:02+0100 home/door open",
+                "2026-11-22T17:30:03+0100 a b/multi {",
+                ' "x": 1',
+                "}",
+                "2026-11-22T17:30:04+0100 $SYS/broker/uptime 7 seconds",
+                "2026-11-22T17:30:05+0100 alone 7",
+            ],
+            [PastReading("home", AT + 2, "door", 1.0), PastReading("alone", AT + 5, "value", 7.0)],
+        ),
+        (
+            [
+                f"1795365000.000000000 zigbee2mqtt/hall {HALL}",
+                "1795365001.000000000 home/attic/temperature 20.25",
+                "1795365001.500000000 home/attic/state unavailable",
+            ],
+            [],
+        ),
+        (
+            [
+                printed("2026-11-22T16:29:00.525465Z+0000", "home/kept", "5", retain=1),
+                printed("2026-11-22T16:30:00.000000Z+0000", "zigbee2mqtt/hall", HALL),
+                printed("2026-11-22T17:30:01.000000Z+0100", "home/attic/temperature", "20.25"),
+                printed("2026-11-22T17:30:02.000000+0100", "home/a b/door", "open"),
+                printed("2026-11-22T17:30:03.000000+0100", "home/odd", "{7"),
+            ],
+            [PastReading("home/a b", AT + 2, "door", 1.0)],
+        ),
+        (
+            [
+                printed("2026-11-22T17:30:00.000000Z+0100", "zigbee2mqtt/hall", json.loads(HALL)),
+                "",
+                printed("2026-11-22T17:30:01.000000Z+0100", "home/attic/temperature", 20.25),
+            ],
+            [],
+        ),
+    ],
+)
+def test_what_mosquitto_sub_prints_is_read_in_each_format_with_a_time(read, lines, further):
+    assert read("home.log", "\n".join([*lines, ""])) == [*HEARD, *further]

@@ -60,7 +60,8 @@ def collect(
     """Write the readings in SOURCE, which a gateway or another system has kept, to a file.
 
     SOURCE is the state or the spool of a gateway, which may be running; the database of Home Assistant's recorder,
-    or a file of its history page; line protocol or annotated CSV of InfluxDB; or a log of Zigbee2MQTT.
+    or a file of its history page; line protocol or annotated CSV of InfluxDB; a log of Zigbee2MQTT;
+    or what mosquitto_sub -F '%j' has printed.
 
     The file has a row for each reading: stream (the node), time (in seconds), sensor (the quantity) and value. A
     reading that was delivered twice is written once. All nodes are collected, also those that a gateway does not

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from streamfs.cli.histories.home_assistant import EXPORTED, exported_states, recorded_states, recorded_statistics
 from streamfs.cli.histories.influx import ANNOTATIONS, LINE, annotated, lines
+from streamfs.cli.histories.mosquitto_sub import is_printed, printed
 from streamfs.cli.histories.past_reading import PastReading
 from streamfs.cli.histories.zigbee2mqtt import PUBLISHED, published
 
@@ -20,7 +21,7 @@ def history(path: Path, time_zone: str = "UTC", *, statistics: bool = False) -> 
     ----------
     path : path
         A database of Home Assistant's recorder or a file of its history page, line protocol or annotated CSV of
-        InfluxDB, or a log of Zigbee2MQTT.
+        InfluxDB, a log of Zigbee2MQTT, or what mosquitto_sub has printed.
     time_zone : str
         Zone of the times of a log.
     statistics : bool
@@ -47,6 +48,8 @@ def _of_text(path: Path, first: list[str], time_zone: str) -> Iterator[PastReadi
         return None
     if any(PUBLISHED.search(line) for line in first):
         return published(path, time_zone)
+    if any(map(is_printed, first)):
+        return printed(path)
     said = next((line for line in first if line and not line.startswith("#")), "")
     found = LINE.fullmatch(said)
     return lines(path) if found is not None and "=" in found["fields"] else None
