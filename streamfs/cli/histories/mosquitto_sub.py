@@ -36,10 +36,10 @@ def is_printed(line: str) -> bool:
 def printed(path: Path) -> Iterator[PastReading]:
     """Yield the numbers in payloads, as they arrived.
 
-    Formats are ``%j`` and ``%J``, or ``%t %p`` behind a time, ``%I`` or ``%U``. A payload that is a value is of the
-    quantity that the last level of the topic names, and of the device that the others do; of an object each number
-    is one, of the device that the whole topic names. What the broker had kept is of another time, and left out,
-    where the format says so.
+    Formats are ``%j`` and ``%J``, or ``%t %p`` behind a time, ``%I`` or ``%U``. A payload that is a value is of
+    the quantity that the last level of the topic names, and of the device that the others do; of an object each
+    number is one, of the device that the whole topic names. What the broker had kept is of another time, and left
+    out, where the format says so.
     """
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
@@ -58,7 +58,7 @@ def printed(path: Path) -> Iterator[PastReading]:
 
 
 def _heard(line: str) -> _Heard | None:
-    """Return what a line says; None if it is none of a message, or of one that the broker had kept."""
+    """Return what a line says; None without a message, or if the broker had kept it."""
     found = _PLAIN.fullmatch(line)
     if found is None:
         return _of_json(line)
