@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from streamfs.base.scalars import scalars
 from streamfs.cli.histories.past_reading import PastReading, value_of
-from streamfs.gateway.messages.codecs.paths import scalars
 
 _PLAIN = re.compile(
     r"(?P<time>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}[+-]\d{4}|\d{9,10}\.\d{9}) "

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from streamfs.base.scalars import scalars
 from streamfs.errors import PayloadError
 from streamfs.gateway.core.routes import addressed
 from streamfs.gateway.messages.codecs import Reading, Reported, Several
 from streamfs.gateway.messages.codecs.checks import clock, shown, unit_of
-from streamfs.gateway.messages.codecs.paths import scalars
 from streamfs.gateway.messages.message import Message
 from streamfs.gateway.messages.senders import Sender
 from streamfs.gateway.settings.quantity_words import is_like

@@ -5,10 +5,11 @@ from typing import Any
 
 import orjson
 
+from streamfs.base.scalars import scalars
 from streamfs.errors import PayloadError
 from streamfs.gateway.core.routes import Route
 from streamfs.gateway.messages.codecs.chirpstack import ChirpStackCodec, TheThingsCodec
-from streamfs.gateway.messages.codecs.paths import Paths, load_json, scalars
+from streamfs.gateway.messages.codecs.paths import Paths, load_json
 
 _ROOTS = {"auto": "", "json": "", "chirpstack": ChirpStackCodec.measured, "thethings": TheThingsCodec.measured}
 """By format: where in a payload the paths of fields begin."""

@@ -1,6 +1,6 @@
 """Dotted paths into nested objects: ``ENERGY.Power``."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -97,23 +97,6 @@ def _somewhere(document: Iterable[tuple[str | int, Any]], parts: tuple[str, ...]
         if value is not None and value is not _NOWHERE:
             return value
     return _NOWHERE
-
-
-def scalars(document: object) -> Iterator[tuple[str, Any]]:
-    """Yield the path and the value of each number, truth value or text in a document.
-
-    >>> dict(scalars({"ENERGY": {"Power": [12, 0], "Today": None}}))
-    {'ENERGY.Power.0': 12, 'ENERGY.Power.1': 0}
-    """
-    left = [("", document)]
-    while left:
-        path, value = left.pop()
-        if isinstance(value, dict | list):
-            inner = value.items() if isinstance(value, dict) else enumerate(value)
-            named = [(f"{path}.{name}" if path else str(name), each) for name, each in inner if name != ""]
-            left += reversed(named)
-        elif value is not None:
-            yield path, value
 
 
 def checked_fields(fields: Mapping[str, str]) -> dict[str, str]:
