@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from feature_extractors.arrays import Array
 from streamfs.base.progress import Progress
 from streamfs.data.frames import frame_of
 from streamfs.data.streams import Labels, StreamSet, require_streams
 from streamfs.engine.engine import Engine
+from streamfs.evaluation.by_group import counts_by_group
 from streamfs.procedure.fits import require_classes, require_columns, require_period
 from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.procedure.promise_monitor import PromiseMonitor, monitor_of
@@ -90,6 +92,12 @@ class Evaluation:
                 }
             )
         return rows
+
+    def by_group(self, groups: npt.ArrayLike) -> list[dict[str, Any]]:
+        """Return the streams of each group, given that of each stream, and how many were labelled, and rightly."""
+        labels = np.array([d.label for d in self.decisions], dtype=object)
+        is_labelled = np.array([label is not None for label in labels])
+        return counts_by_group(is_labelled, labels == self.labels, np.asarray(groups))
 
     def __repr__(self) -> str:
         figures = f"completeness {self.completeness:.3g}, accuracy {self.accuracy:.3g}, {self.ticks:.3g} ticks"

@@ -81,6 +81,17 @@ def test_evaluate_knows_the_streams_of_the_training_again(command, first_steps):
     assert figures["trained_on"] == 1.0
 
 
+def test_evaluate_shows_groups(command, first_steps):
+    streams = StreamSet.read(first_steps[0] / "new.parquet")
+    rows = [f"{name},{'hall' if place % 4 else 'lab'}" for place, name in enumerate(streams.names)]
+    (first_steps[0] / "rooms.csv").write_text("\n".join(["stream,group", *rows]), encoding="utf-8")
+    (figures,) = command("evaluate", "pairs.streamfs", "new.parquet", "--groups", "rooms.csv", "--json").rows
+    labelled = sum(row["labelled"] for row in figures["classes"])
+    assert [(row["group"], row["streams"]) for row in figures["groups"]] == [("hall", 30), ("lab", 10)]
+    assert sum(row["labelled"] for row in figures["groups"]) == labelled
+    assert "\ngroup " in command("evaluate", "pairs.streamfs", "new.parquet", "--groups", "rooms.csv").out
+
+
 def test_evaluate_and_replay_agree(command, first_steps):
     (figures,) = command("evaluate", "pairs.streamfs", "new.parquet", "--json").rows
     decisions = first_steps[1]["replay"].rows

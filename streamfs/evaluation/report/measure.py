@@ -4,12 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from streamfs.base.progress import Progress, quiet, step
 from streamfs.costs.batteries import Duty
 from streamfs.data.streams import StreamSet, require_streams
-from streamfs.evaluation.by_group import counts_by_group
 from streamfs.evaluation.evaluation import Evaluation, evaluate, monitored, sweep
 from streamfs.evaluation.model_card import facts_on, paid
 from streamfs.evaluation.reliability import Reliability, reliability
@@ -133,7 +130,7 @@ def measure(
         choose(procedure, streams, evaluation),
         facts_on(procedure, traffic, len(streams), duty),
         None if monitor is None else monitor.to_json(),
-        [] if groups is None else _by_group(evaluation, groups),
+        [] if groups is None else evaluation.by_group(groups),
         seed,
     )
 
@@ -152,10 +149,3 @@ def _trade_off(procedure: Procedure, streams: StreamSet, progress: Progress) -> 
         }
         for level, each, traffic in zip(levels, evaluations, traffics, strict=True)
     ]
-
-
-def _by_group(evaluation: Evaluation, groups: Sequence[str]) -> list[dict[str, Any]]:
-    """Return figures of each group, in the order of their names."""
-    is_labelled = np.array([decision.label is not None for decision in evaluation.decisions])
-    pairs = zip(evaluation.decisions, evaluation.labels, strict=True)
-    return counts_by_group(is_labelled, np.array([d.label == label for d, label in pairs]), np.asarray(groups))
