@@ -62,8 +62,8 @@ def evaluate(
     A confidence that is not known is a threshold that depends on the tick, or another rule; --sweep tries others.
     A table by class has the streams labelled so and the share of them that is right, and the share of the streams
     that are so that was found; with --groups there is one by group, too. Of a promise it says whether it is kept
-    here, and in what decisions differ from where it was certified. It also says if MODEL was trained on some of the
-    streams.
+    here, and in what decisions differ from where it was certified. It also says if MODEL was trained on some of
+    the streams.
     """
     parameters.protect_inputs({"MODEL": model, **streams.inputs}, {"--csv": csv_path, "--png": png_path})
     from streamfs.cli import console
