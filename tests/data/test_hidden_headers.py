@@ -111,3 +111,11 @@ def test_every_file_has_its_header_somewhere(files):
     rows = "time,x\n0,1\n1,2\n2,3\n3,4\n"
     folder = files(a=f"one line\n{rows}", b=f"two\nlines\n{rows}")
     assert StreamSet.read(folder, labelled=False, header=["time", "x"]).shape == (2, 4, 1)
+
+
+def test_a_file_that_names_its_columns_has_no_hidden_header(files):
+    folder = files(log="time,x\n0,1\n1,2\n")
+    StreamSet.read(folder / "log.csv", labelled=False).write(folder / "log.parquet")
+    for layout in ({"header": ["time"]}, {"column_names": ["time", "x"]}):
+        with pytest.raises(DataError, match=r"log\.parquet names its columns itself"):
+            StreamSet.read(folder / "log.parquet", labelled=False, **layout)

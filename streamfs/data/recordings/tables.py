@@ -99,6 +99,8 @@ def open_table(path: Path, name: str = "", start: Start = AT_ONCE) -> Table:
     if not ending:
         way = _OTHERS.get(path.suffix.lower(), "")
         raise DataError(f"{path} ends in {path.suffix!r}, {EXPECTED}{way}")
+    if start != AT_ONCE and ending in (".parquet", ".ts"):
+        raise DataError(f"{path} names its columns itself, unlike a CSV file: leave out header and column_names")
     decimal, nameless = ".", set[str]()
     try:
         if ending == ".parquet":
