@@ -28,6 +28,8 @@ def hidden_header(block: bytes) -> tuple[str, ...] | None:
     >>> hidden_header(chr(10).join(lines).encode())
     ('No',)
     """
+    if not _is_wider_at_end(block):
+        return None
     lines = [line for line in block.decode(errors="replace").splitlines() if line.strip()][:-1]  # may be cut off
     if len(lines) < 3 or not lines[0].count(separator := _separator(lines)) < lines[-1].count(separator):
         return None
@@ -68,6 +70,12 @@ def cells_of(line: str, separator: str) -> list[str]:
         return [cell.strip() for cell in next(csv.reader([line.strip(" \r\n")], delimiter=separator), [])]
     except csv.Error:
         return []
+
+
+def _is_wider_at_end(block: bytes) -> bool:
+    """Return whether the last whole line may have more cells than the first: a look at these two is quick."""
+    first, last = block.lstrip().partition(b"\n")[0], block[: block.rfind(b"\n")].rstrip().rpartition(b"\n")[2]
+    return any(first.count(separator) < last.count(separator) for separator in map(str.encode, SEPARATORS))
 
 
 def _separator(lines: Sequence[str]) -> str:
