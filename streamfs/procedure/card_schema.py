@@ -108,6 +108,14 @@ class _Measured(TypedDict):
     streams_of: NotRequired[dict[str, float]]
 
 
+class LaterFacts(TypedDict):
+    """Streams that began last: how many are right if learned from earlier ones alone, and from a mixture."""
+
+    streams: int
+    right: int
+    mixed: int
+
+
 class PromiseFacts(_Measured):
     """The field ``promise`` of a model file: the promise and its evidence."""
 
@@ -119,6 +127,7 @@ class PromiseFacts(_Measured):
     copies: NotRequired[int | None]
     sharing: NotRequired[int | None]
     torn: NotRequired[int | None]
+    later: NotRequired[LaterFacts]
 
 
 class EarlierFacts(TypedDict):
@@ -145,14 +154,6 @@ class WaitingFacts(TypedDict):
     error_cost: float
     tick: int
     right: float
-
-
-class LaterFacts(TypedDict):
-    """Streams that began last: how many are right if learned from earlier ones alone, and from a mixture."""
-
-    streams: int
-    right: int
-    mixed: int
 
 
 class HeldOutFacts(TypedDict):

@@ -1,17 +1,23 @@
 """Whether what is learned of earlier streams holds of later ones."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.arrays import Array, Integers
+from feature_extractors.arrays import Array
 from streamfs.data.streams import Labels
 from streamfs.selection.folds import Fold
 from streamfs.training.confidence import Confident
 from streamfs.training.cross_validation import N_FOLDS
 from streamfs.training.held_out import OutOfFold
 from streamfs.training.luck import is_notable
+
+Mask = npt.NDArray[np.bool_]
+
+Decide = Callable[[OutOfFold], Mask]
+"""Which streams, held out so, are decided rightly; of those that are not held out it does not matter."""
 
 EARLIER = 0.6
 """Share of the streams that began first."""
@@ -25,36 +31,34 @@ class Later(NamedTuple):
     mixed: int
 
 
-def held_later(
-    held_out: OutOfFold, starts: Array | None, chosen: Confident, usual: npt.NDArray[np.bool_]
-) -> Later | None:
+def held_later(held_out: OutOfFold, starts: Array | None, decide: Decide, usual: Mask) -> Later | None:
     """Return how later streams fare, if surely and notably fewer of them are right.
 
-    They are decided by the thresholds that were `chosen`, once by a classifier that is fitted to earlier streams
-    alone, once by those that are fitted to as many of all times. `usual` says which streams are right if held out
-    as usual. There is None, too, if the streams cannot be divided (`division_at`).
+    They are decided once by a classifier that is fitted to earlier streams alone, once by those that are fitted to
+    as many of all times. `decide` says which streams are then right, and `usual` which are if held out as usual.
+    There is None, too, if the streams cannot be divided (`division_at`).
     """
     fold = None if starts is None else division_at(starts, held_out.table.labels)
     if fold is None:
         return None
     later = fold.test
-    right = _right(held_out.divided([fold]), later, chosen)
+    right = decide(held_out.divided([fold]))[later]
     if not is_notable(usual[later].astype(np.float64) - right):
         return None
     share = EARLIER * N_FOLDS / (N_FOLDS - 1)
-    mixed = _right(held_out.trained_on_part(share, held_out.seed), later, chosen)
+    mixed = decide(held_out.trained_on_part(share, held_out.seed))[later]
     is_lost = is_notable(mixed.astype(np.float64) - right)
     return Later(len(later), int(right.sum()), int(mixed.sum())) if is_lost else None
 
 
-def _right(held_out: OutOfFold, streams: Integers, chosen: Confident) -> npt.NDArray[np.bool_]:
-    """Return which of some streams are decided rightly."""
-    followed = held_out.follow(range(len(held_out.table.features))).take(streams)
+def decided_rightly(held_out: OutOfFold, chosen: Confident) -> Mask:
+    """Return which streams are decided rightly by the calibration and the thresholds that were chosen."""
+    followed = held_out.follow(range(len(held_out.table.features)))
     paths = followed.calibrated(chosen.calibration, followed.n_classes).trajectories
     levels = np.array([chosen.thresholds.at(tick) for tick in followed.ticks.tolist()])
     is_inside = np.arange(len(levels)) < paths.ticks[:, np.newaxis]
     is_sure = is_inside & (paths.confidence >= levels)
-    is_right: npt.NDArray[np.bool_] = followed.is_right()[np.arange(len(streams)), is_sure.argmax(axis=1)]
+    is_right: Mask = followed.is_right()[np.arange(len(is_sure)), is_sure.argmax(axis=1)]
     return is_right & is_sure.any(axis=1)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ from streamfs.training.decision_costs import DecisionCosts
 from streamfs.training.decision_points import decision_points
 from streamfs.training.description import made_with, with_card, with_held_out
 from streamfs.training.held_out import Followed, OutOfFold, decided, decision_facts
-from streamfs.training.later import Later, held_later
+from streamfs.training.later import Later, decided_rightly, held_later
 from streamfs.training.learners import (
     FOREST,
     N_SMALL_SCOUTS,
@@ -220,9 +221,9 @@ class LeastCost:
         said = followed.first().calibrated(chosen.calibration, followed.n_classes)
         columns = chosen.columns
         usual = (columns >= 0) & said.is_right()[np.arange(len(columns)), columns]
-        return FittedConfidence(
-            calibrated, table, said, chosen, held_later(held_out, streams.starts, chosen, usual)
-        )
+        decide = partial(decided_rightly, chosen=chosen)
+        later = held_later(held_out, streams.starts, decide, usual)
+        return FittedConfidence(calibrated, table, said, chosen, later)
 
     def _with_advice(self, fitted: FittedConfidence, limit: int) -> dict[str, Any]:
         """Return what held-out streams gave, and when it would pay to wait, if more would be right later."""

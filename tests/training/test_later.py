@@ -11,6 +11,8 @@ from streamfs.cli.commands.held_out_text import held_out_warnings
 from streamfs.errors import DataError
 from streamfs.evaluation.model_card import markdown
 from streamfs.training.later import division_at
+from streamfs.training.promises import Promise
+from streamfs.training.promises.promised import train_promised
 
 FEATURES = ["count()", "mean(warm)", "last(warm)"]
 
@@ -74,3 +76,10 @@ def test_the_times_of_files_are_known_and_stay_with_streams(tmp_path):
         assert streams.take([2, 0]).until(1).starts.tolist() == [300.0, 100.0]
     with pytest.raises(DataError, match="the start of stream s1 is inf"):
         streams.starting([0.0, np.inf, 1.0])
+
+
+def test_a_promise_says_that_a_season_drifts():
+    procedure = train_promised(rooms(2.0, n_streams=300), Promise(0.7), features=FEATURES, seed=1)
+    later = procedure.about["promise"]["later"]
+    assert later["right"] / later["streams"] < later["mixed"] / later["streams"] - 0.05
+    assert f"of the {later['streams']} latest streams" in markdown(procedure)

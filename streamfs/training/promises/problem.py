@@ -195,11 +195,13 @@ class PromiseProblem:
         """Test what was found, and return it as a procedure with its evidence."""
         _, trainer, scorer, model = found
         certificate = trainer.certify(model, self.promise)
+        later = trainer.later(model, certificate.point.threshold)
         everything = scorer.scores.get(tuple(sorted(self.candidates.proposed)))
         evidence = {
             **certificate.to_json(self.streams.classes),
             **model.evidence(certificate.point.threshold),
             **self._worst_group(trainer, model, certificate),
+            **({} if later is None else {"later": later._asdict()}),
             "searched_on": len(self.split.train),
             **self.split.ties._asdict(),
             "subsets": len(scorer.scores),

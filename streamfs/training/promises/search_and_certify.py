@@ -22,7 +22,8 @@ from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.falling import Falling
 from streamfs.procedure.stopping import TickThresholds
 from streamfs.training.cross_validation import Learn, class_indices
-from streamfs.training.held_out import Followed
+from streamfs.training.held_out import Followed, OutOfFold
+from streamfs.training.later import Later, Mask, held_later
 from streamfs.training.learners import BOOSTING, fit_until_all_tested, since
 from streamfs.training.promises.candidates import Candidates
 from streamfs.training.promises.certificate import Certificate, certify, walk
@@ -289,8 +290,7 @@ class PromiseTrainer:
         """
         if model.learner not in self.learners:
             return 0.0
-        place = {feature.name: i for i, feature in enumerate(self.candidates.features)}
-        chosen, held_out = [place[f.name] for f in model.features], self.held_out(model.learner, model.start)
+        chosen, held_out = self._places(model), self.held_out(model.learner, model.start)
         share = promise.completeness or 0.5
         halves = (
             held_out.trained_on_part(0.5, draw).follow(chosen).since(model.start) for draw in range(N_HALVES)
@@ -299,6 +299,30 @@ class PromiseTrainer:
             halves = (half.flattened(model.falling) for half in halves)
         before = [accuracy_where(curve_of(half), share) for half in halves]
         return max(0.0, accuracy_where(curve_of(model.followed), share) - float(np.mean(before)))
+
+    def later(self, model: FittedModel, threshold: float) -> Later | None:
+        """Return how later streams fare with such models of earlier ones, if surely worse: see `held_later`."""
+        if model.learner not in self.learners:
+            return None
+
+        def decide(held_out: OutOfFold) -> Mask:
+            followed = held_out.follow(self._places(model)).since(model.start)
+            if model.classifier.calibration is not None:
+                followed = followed.calibrated(model.classifier.calibration, followed.n_classes)
+            return rightly(followed if model.falling is None else followed.flattened(model.falling))
+
+        def rightly(followed: Followed) -> Mask:
+            given_up = followed if model.patience is None else followed.giving_up(*model.patience)
+            labels, _ = given_up.trajectories.decide(threshold)
+            return np.asarray((labels >= 0) & (labels == followed.truth))
+
+        usual = rightly(model.followed.first())
+        return held_later(self.held_out(model.learner, model.start), self.split.train.starts, decide, usual)
+
+    def _places(self, model: FittedModel) -> list[int]:
+        """Return the places of a model's features among the candidates."""
+        place = {feature.name: i for i, feature in enumerate(self.candidates.features)}
+        return [place[feature.name] for feature in model.features]
 
     def curve(self, model: FittedModel, streams: StreamSet) -> Curve:
         """Follow streams that the model was not fitted to through all its thresholds."""
