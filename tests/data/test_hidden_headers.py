@@ -119,3 +119,32 @@ def test_a_file_that_names_its_columns_has_no_hidden_header(files):
     for layout in ({"header": ["time"]}, {"column_names": ["time", "x"]}):
         with pytest.raises(DataError, match=r"log\.parquet names its columns itself"):
             StreamSet.read(folder / "log.parquet", labelled=False, **layout)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time\tlight, lux\tx\n0\t1\t5\n1\t2\t6\n",
+        "time;light, lux;x\n0;1,0;5\n1;2,0;6\n",
+        '"time"|"light, lux"|"x"\n"0"|"1"|"5"\n"1"|"2"|"6"\n',
+        '\n \n\ntime,"light, lux",x\n0,1,5\n1,2,6\n',
+        '# a device\n\n"time","light, lux",x\n0,1,5\n1,2,6\n',
+    ],
+)
+def test_a_header_may_have_commas_in_names_and_blank_lines_before(files, text):
+    streams = StreamSet.read(files(log=text) / "log.csv", labelled=False)
+    assert streams.columns == ("light, lux", "x")
+    assert_array_equal(streams.values[0], [[1, 5], [2, 6]])
+
+
+def test_the_line_of_a_header_is_counted_from_the_first_of_the_file(files):
+    path = (
+        files(log="sep=;\n# a device\n\nPlot: attic\ntime;x\n" + "".join(f"{n};{n}\n" for n in range(9)))
+        / "log.csv"
+    )
+    with pytest.raises(LayoutError, match="header in line 5; try header="):
+        StreamSet.read(path, labelled=False)
+    streams = StreamSet.read(path, labelled=False, header=["time"])
+    assert_array_equal(streams.column("x")[0], range(9))
+    bare = files(bare="0;1,5;2,5\n1;2,5;3,5\n") / "bare.csv"
+    assert StreamSet.read(bare, labelled=False, column_names=["time", "x", "y"], decimal=",").shape == (1, 2, 2)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from streamfs.base.plain_files import plain
-from streamfs.data.recordings.hidden_header import SEPARATORS, hidden_header, places
+from streamfs.data.recordings.hidden_header import SEPARATORS, cells_of, hidden_header, places
 from streamfs.data.recordings.layout import LABEL, STREAM, TIME
 from streamfs.errors import DataError, LayoutError
 
@@ -31,6 +31,7 @@ _MANY = 9  # numbers of a row that may be a stream
 
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?")
 _FRACTION = re.compile(r"[+-]?\d*\.\d+")
+_BLANK = re.compile(rb"\A(?:[ \t]*\r?\n)+")
 _COMMENTS = re.compile(rb"(?:\s*#[^\n]*\n)*")
 _SPACES, _AROUND = re.compile(rb" +"), re.compile(rb"(?m)^ | (?=\r?\n)")
 _SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
@@ -97,11 +98,11 @@ class CsvText:
 
     def _begun(self, block: bytes) -> bytes:
         """Return the beginning of the file from its header on, or with names in its place."""
-        block = block.removeprefix(BOM)
+        file, block = block, block.removeprefix(BOM)
         block = block[spoken.end() :] if (spoken := _SPOKEN.match(block)) else block
         header, names = self.start
         if header is None:
-            block = _without_comments(block)
+            block = _BLANK.sub(b"", _without_comments(block), 1)
         elif (place := next(places(block, header), None)) is None:
             raise DataError(f"no line of {self.path} begins with {', '.join(header)}, as its header should")
         else:
@@ -110,7 +111,7 @@ class CsvText:
             rows = block if header is None else block.partition(b"\n")[2]
             return _joined(names, separator_of(block)) + rows
         if header is None and (found := hidden_header(block)) is not None:
-            number = 1 + block.count(b"\n", 0, next(places(block, found)))
+            number = 1 + file.count(b"\n") - block.count(b"\n", next(places(block, found)))
             raise LayoutError(f"{self.path} has its header in line {number}", {"header": found})
         return block
 
@@ -238,11 +239,26 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def separator_of(block: bytes) -> str:
-    """Return the separator of a CSV file: the first of comma, semicolon, tab and bar in its header, or a space.
+    r"""Return the separator of a CSV file: a semicolon, tab, bar or comma, or a space.
 
-    A space separates cells if the row behind the header has no other separator.
+    It is the one by which header and row have the most cells, and as many; else the one that the header has, a
+    comma first; or a space, if the row behind the header has no other.
+
+    Examples
+    --------
+    >>> separator_of(b"time;light, lux;x\n0;1,5;2,5\n")
+    ';'
     """
     header, first = (line.decode(errors="replace") for line in _first_lines(block))
-    found = next((separator for separator in SEPARATORS if separator in header), None)
+    found = max(SEPARATORS, key=lambda separator: _n_shared(header, first, separator))
+    if _n_shared(header, first, found) > 1:
+        return found
     is_spaced = " " in header and not any(separator in first for separator in SEPARATORS)
-    return found or (" " if is_spaced else ",")
+    named = (separator for separator in reversed(SEPARATORS) if separator in header)
+    return next(named, " " if is_spaced else ",")
+
+
+def _n_shared(header: str, first: str, separator: str) -> int:
+    """Return the number of cells of a header, if the row behind it has as many, or one more that is empty."""
+    n_cells, row = len(cells_of(header, separator)), cells_of(first, separator)
+    return n_cells if len(row) - (row[-1:] == [""]) <= n_cells <= len(row) else 0

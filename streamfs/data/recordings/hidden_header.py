@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-SEPARATORS = ",;\t|"
-"""What may be between cells besides spaces."""
+SEPARATORS = ";\t|,"
+"""What may be between cells besides spaces; where two would do, the comma is that of decimals."""
 
 _MOST = 0.9
 """Share of the lines behind a header that have as many cells."""
