@@ -63,7 +63,7 @@ OPTIONS = {
         type=NAMES,
         metavar="COLUMN,...",
         help="Column of the time, by default time; or those of the date and the time of day: --time Date,Time; "
-        "or of year, month, day and so on.",
+        "or of year, month, day and so on; or the word rows, if rows follow each other at --period.",
     ),
     "label": click.option(
         "--label",

@@ -125,7 +125,12 @@ def _kinds(tables: Sequence[Table]) -> str:
 def _needed(error: LayoutError) -> dict[str, str]:
     """Return what to name if a table has no column of times that could be found."""
     is_time = isinstance(error, MissingColumnError) and error.field_name == "time"
-    return {"time": "the column of times", "time_format": "the form of its dates"} if is_time else {}
+    if not is_time:
+        return {}
+    return {
+        "time": "the column of times, or rows if they follow each other",
+        "time_format": "the form of its dates",
+    }
 
 
 def _proposal(

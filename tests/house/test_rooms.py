@@ -40,6 +40,7 @@ ONLY_HERE = {
         "streamfs.data.frames",
         "streamfs.data.recordings.column_contents",
         "streamfs.data.recordings.column_guesses",
+        "streamfs.data.recordings.counted_rows",
         "streamfs.data.recordings.date_forms",
         "streamfs.data.recordings.frames",
         "streamfs.data.recordings.labels",

@@ -14,6 +14,9 @@ from streamfs.errors import DataError
 STREAM, TIME, LABEL = "stream", "time", "label"
 """The columns that are not readings, unless a layout says otherwise."""
 
+ROWS = "rows"
+"""In place of a column of times: the rows of a stream follow each other."""
+
 FOLDER = "folder"
 """The labels are the names of the files' folders."""
 
@@ -48,7 +51,8 @@ class Layout:
     time : str or sequence of str
         Column of the time, or two of the date and of the time of day, or three to six of year, month, day, hour,
         minute and second: seconds from any origin, or seconds, milliseconds, microseconds or nanoseconds since
-        1970 (by their size), or dates of ISO 8601.
+        1970 (by their size), or dates of ISO 8601. If there is none, ``"rows"``: the rows of a stream follow each
+        other, a `period` apart, by default 1 s.
         A date without an offset is in `time_zone`.
     label : str, optional
         Column of the label; by default ``label`` if a file has it. With ``labels="runs"`` or a `window`, also a

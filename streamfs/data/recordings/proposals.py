@@ -7,6 +7,7 @@ import polars as pl
 
 from streamfs.data.recordings.cells import MixedStreamsError
 from streamfs.data.recordings.column_guesses import SEEN, ColumnGuess
+from streamfs.data.recordings.counted_rows import with_times
 from streamfs.data.recordings.layout import LABEL, RUNS, STREAM, Layout
 from streamfs.data.recordings.tables import Table
 from streamfs.data.recordings.words import COMMA, proposed_values, words_of
@@ -40,8 +41,8 @@ def guess(tables: Sequence[Table], layout: Layout, error: LayoutError) -> Iterat
 
 
 def recorded(tables: Sequence[Table], layout: Layout) -> list[Table]:
-    """Return the tables of readings: all but that of the labels."""
-    return [table for table in tables if table.source != str(layout.labels)]
+    """Return the tables of readings: all but that of the labels, with times if these are those of counted rows."""
+    return [with_times(table, layout) for table in tables if table.source != str(layout.labels)]
 
 
 def _label_file(tables: Sequence[Table], layout: Layout) -> dict[str, Any] | None:
