@@ -131,7 +131,7 @@ def test_a_frame_that_does_not_fit_is_refused_with_a_proposal():
     with pytest.raises(LayoutError, match=r"the frame has no column 'time', .*; try time='when'"):
         StreamSet.from_frame(FRAME.rename({"time": "when"}))
     with pytest.raises(
-        LayoutError, match=r"no column 'time', .*; give time \(the column of times\) and time_format"
+        LayoutError, match=r"no column 'time', .*; give time \(the column of times, or rows .*\) and time_format"
     ):
         StreamSet.from_frame(FRAME.drop("time"))
     with pytest.raises(
