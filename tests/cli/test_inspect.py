@@ -91,7 +91,7 @@ def test_what_cannot_be_read_is_refused_as_by_train(folder, monkeypatch, capfd):
         main(["inspect", "odd.csv"])
     assert stop.value.code == 1
     said = capfd.readouterr().err.splitlines()[-1]
-    assert said.startswith("streamfs: odd.csv has no column 'time', only a, b; give --time (the column of times, or")
+    assert said.startswith("streamfs: odd.csv has no column 'time', only a, b; give --time (the column of times,")
 
 
 def test_streams_without_labels_are_inspected(command, folder):
