@@ -24,6 +24,7 @@ from streamfs.data.recordings.rows import MissingColumnError, Rows, read_rows
 from streamfs.data.recordings.sources import open_tables
 from streamfs.data.recordings.tables import BATCH, Table
 from streamfs.data.recordings.timelines import timeline
+from streamfs.data.recordings.unmet import UnmetError
 from streamfs.data.recordings.window_streams import hole_of
 from streamfs.data.recordings.windows import Windows
 from streamfs.errors import DataError, LayoutError
@@ -136,7 +137,10 @@ def _needed(error: LayoutError) -> dict[str, str]:
 def _proposal(
     tables: Sequence[Table], layout: Layout, error: LayoutError, n_left: int = _MOST_GUESSES
 ) -> dict[str, Any]:
-    """Return the fields with which the tables are read, if there are some; they are tried before."""
+    """Return the fields with which the tables are read, if there are some; they are tried before.
+
+    Where streams then lack only what was asked of them, that is for the next error to say.
+    """
     for guessed in guess(tables, layout, error) if n_left else ():
         better = replace(layout, **guessed)
         try:
@@ -145,6 +149,8 @@ def _proposal(
             further = _proposal(tables, better, other, n_left - 1)
             if further:
                 return guessed | further
+        except UnmetError:
+            return guessed
         except DataError:
             continue
         else:

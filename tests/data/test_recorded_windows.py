@@ -176,3 +176,19 @@ def test_windows_without_any_label_are_refused(files):
     path = files(desk=run(0, 1, 2, 3)) / "desk.csv"
     with pytest.raises(LayoutError, match="has no column 'label', only time, x"):
         StreamSet.read(path, window=2)
+
+
+@pytest.mark.parametrize("asked", [{"window": 1}, {"window": 90}, {"groups": "room"}])
+def test_what_streams_do_not_have_is_no_fault_of_their_layout(files, asked):
+    rows = "".join(f"{n},{n},{n // 5},calm\n" for n in range(10))
+    path = files(log=f"when,x,room,label\n{rows}") / "log.csv"
+    with pytest.raises(LayoutError, match=r"has no column 'time'.*; try time='when'") as refused:
+        StreamSet.read(path, **asked)
+    with pytest.raises(DataError, match=r"^window is|^stream log of .* has two groups"):
+        StreamSet.read(path, **asked, **refused.value.proposal)
+
+
+def test_a_column_of_groups_that_is_not_there_is_named_first(files):
+    path = files(log="when,x,room,label\n0,1,a,calm\n1,2,a,calm\n") / "log.csv"
+    with pytest.raises(DataError, match=r"has no column 'rooms'.*did you mean room\?"):
+        StreamSet.read(path, groups="rooms")

@@ -4,7 +4,7 @@ import numpy as np
 
 from streamfs.data.recordings.grid import source_of
 from streamfs.data.recordings.rows import Rows
-from streamfs.errors import DataError
+from streamfs.data.recordings.unmet import UnmetError
 
 
 def groups_of(rows: Rows) -> list[str] | None:
@@ -19,5 +19,5 @@ def groups_of(rows: Rows) -> list[str] | None:
                 first = found.setdefault(stream, group)
                 if first != group:
                     both = f"{names[first]!r} and {names[group]!r}"
-                    raise DataError(f"stream {streams[stream]} of {source_of(rows)} has two groups, {both}")
+                    raise UnmetError(f"stream {streams[stream]} of {source_of(rows)} has two groups, {both}")
     return [names[found[stream]] for stream in range(len(streams))]

@@ -161,12 +161,12 @@ def _meaning(table: Table, layout: Layout) -> _Meaning:
         else layout.label or (LABEL if LABEL in table.columns else None)
     )
     for field_name, column in (
+        ("groups", layout.groups),
         *(("time", column) for column in layout.time_columns),
         *(("stream", column) for column in streams),
         ("sensor", layout.sensor),
         ("value", layout.value),
         ("label", label),
-        ("groups", layout.groups),
     ):
         if column is not None and column not in table.columns:
             raise MissingColumnError(table, field_name, column)

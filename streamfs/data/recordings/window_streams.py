@@ -7,8 +7,8 @@ import numpy as np
 from streamfs.data.recordings.grid import Steps, measure_steps, period_of, require_ticks
 from streamfs.data.recordings.rows import Rows
 from streamfs.data.recordings.timelines import divide, timeline
+from streamfs.data.recordings.unmet import UnmetError
 from streamfs.data.recordings.windows import Timeline, Windows, cut
-from streamfs.errors import DataError
 
 LEAST_TICKS = 2
 """Ticks of a window."""
@@ -24,7 +24,7 @@ def of_windows(rows: Rows, labels: Sequence[str], seconds: float) -> list[str]:
     require_ticks(rows, period, steps)
     n_ticks = round(seconds / period)
     if n_ticks < LEAST_TICKS:
-        raise DataError(
+        raise UnmetError(
             f"window is {seconds:g} s, and a tick {period:g} s: expected at least {LEAST_TICKS * period:g} s"
         )
     hole = hole_of(period, steps, rows.layout.max_age)
@@ -33,7 +33,7 @@ def of_windows(rows: Rows, labels: Sequence[str], seconds: float) -> list[str]:
     kept = np.unique(of_row[of_row >= 0])
     kept = kept[windows.labels[kept] >= 0] if rows.layout.labelled else kept
     if not len(kept):
-        raise DataError(
+        raise UnmetError(
             f"none of {windows.n_cut} windows of {seconds:g} s has one label in nine of ten rows: "
             "give a shorter window"
         )
@@ -65,7 +65,7 @@ def _require_windows(windows: Windows, line: Timeline, hole: float, seconds: flo
     if not windows.n_cut:
         first = np.flatnonzero(line.begins(hole))
         spans = line.times[np.append(first[1:], len(line.times)) - 1] - line.times[first]
-        raise DataError(
+        raise UnmetError(
             f"window is {seconds:g} s, and the longest stretch without a hole of {hole:g} s is only of "
             f"{spans.max(initial=0.0) + windows.period:g} s"
         )
