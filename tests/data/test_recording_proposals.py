@@ -255,3 +255,12 @@ def test_a_column_that_names_persons_is_proposed_for_groups(files):
         StreamSet.read(path)
     assert refused.value.proposal == {"groups": "subject"}
     assert len(np.unique(StreamSet.read(path, groups="subject").groups)) == 5
+
+
+def test_the_label_is_proposed_where_runs_are_asked_for(files):
+    rows = "".join(f"{n},{n},{'on' if n // 5 % 2 else 'idle'}\n" for n in range(40))
+    path = files(log=f"when,x,doing\n{rows}") / "log.csv"
+    with pytest.raises(LayoutError, match="has no column 'label'") as refused:
+        StreamSet.read(path, labels="runs")
+    assert refused.value.proposal == {"time": "when", "label": "doing"}
+    assert len(StreamSet.read(path, labels="runs", **refused.value.proposal)) == 8

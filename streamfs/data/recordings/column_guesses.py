@@ -119,7 +119,7 @@ class ColumnGuess:
 
     def _misses_label(self) -> bool:
         layout = self.layout
-        is_given = layout.labels is not None or layout.label is not None or LABEL in self.table.columns
+        is_given = layout.labels not in (None, RUNS) or layout.label is not None or LABEL in self.table.columns
         return layout.labelled and not is_given
 
     def _label_of(self, stream: str | None) -> str | None:

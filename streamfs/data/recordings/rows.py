@@ -158,15 +158,15 @@ def _meaning(table: Table, layout: Layout) -> _Meaning:
     label = (
         None
         if layout.labels not in (None, RUNS) or _label_sensor(table, layout) is not None
-        else layout.label or (LABEL if LABEL in table.columns else None)
+        else layout.label or (LABEL if layout.labels == RUNS or LABEL in table.columns else None)
     )
     for field_name, column in (
         ("groups", layout.groups),
+        ("label", label),
         *(("time", column) for column in layout.time_columns),
         *(("stream", column) for column in streams),
         ("sensor", layout.sensor),
         ("value", layout.value),
-        ("label", label),
     ):
         if column is not None and column not in table.columns:
             raise MissingColumnError(table, field_name, column)
@@ -279,12 +279,8 @@ def _add_labels(
 
 def _label_codes(rows: Rows, table: Table, meaning: _Meaning, batch: pl.DataFrame) -> Codes | None:
     """Return the numbers of the rows' labels, if these may change within a stream; -1 if a row has none."""
-    if not rows.layout.labels_change or rows.label_sensor is not None:
+    if not rows.layout.labels_change or meaning.label is None:
         return None
-    if meaning.label is None and rows.layout.window is not None:
-        return None
-    if meaning.label is None:
-        raise MissingColumnError(table, "label", LABEL)
     labels = texts_of(batch[meaning.label], table.source)
     _number(labels.filter(labels != ""), rows.label_codes)
     return np.asarray(labels.replace_strict(rows.label_codes, default=-1, return_dtype=pl.Int32).to_numpy())
