@@ -1,9 +1,9 @@
 """What the columns of a recording mean, and how its rows get onto a grid of ticks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -158,9 +158,10 @@ class Layout:
         check_period(self.window, "window")
         if self.resample not in (None, *RULES):
             raise DataError(f"resample is {self.resample!r}, expected {' or '.join(map(repr, RULES))}")
-        if self.max_age is not None and not (isfinite(self.max_age) and self.max_age >= 0):
-            raise DataError(f"max_age is {self.max_age}, expected a number of seconds of at least 0")
-        if self.time_format is not None and self.time_format not in UNITS and "%" not in self.time_format:
+        if self.max_age is not None and not (_is_number(self.max_age) and self.max_age >= 0):
+            raise DataError(f"max_age is {self.max_age!r}, expected a number of seconds of at least 0")
+        form = self.time_format
+        if form is not None and not (isinstance(form, str) and (form in UNITS or "%" in form)):
             expected = "s, ms, us, ns or a format such as '%d.%m.%Y %H:%M'"
             raise DataError(f"time_format is {self.time_format!r}, expected {expected}")
         if self.time_format is not None:
@@ -184,23 +185,28 @@ class Layout:
     def _set_columns(self, name: str, columns: Sequence[str] | None) -> None:
         if columns is None:
             return
-        if isinstance(columns, str) or not 0 < len(set(columns)) == len(columns):
+        is_some = isinstance(columns, Iterable) and not isinstance(columns, str | Mapping)
+        if not (is_some and 0 < len(set(columns)) == len(columns)):
             raise DataError(f"{name} is {columns!r}, expected the names of some columns, each once")
         object.__setattr__(self, name, tuple(map(str, columns)))  # those of pandas may be numbers
 
     def _set_streams(self) -> None:
         if self.stream is not None and not isinstance(self.stream, str):
-            if not (self.stream and all(self.stream)):
+            if not (isinstance(self.stream, Sequence) and self.stream and all(self.stream)):
                 raise DataError(f"stream is {self.stream!r}, expected a column, or several")
             object.__setattr__(self, "stream", self.stream[0] if len(self.stream) == 1 else tuple(self.stream))
 
     def _set_names(self) -> None:
         for name in ("stream", "time", "label", "groups"):
             object.__setattr__(self, name, _as_text(getattr(self, name)))
+        for name in ("label", "groups"):
+            if not isinstance(getattr(self, name), str | None):
+                raise DataError(f"{name} is {getattr(self, name)!r}, expected the name of a column")
 
     def _set_times(self) -> None:
         if not isinstance(self.time, str):
-            if not (1 <= len(self.time) <= len(DATE_PARTS) and all(self.time)):
+            is_some = isinstance(self.time, Sequence) and 1 <= len(self.time) <= len(DATE_PARTS)
+            if not (is_some and all(self.time)):
                 others = f"those of date and time of day, or those of {', '.join(DATE_PARTS)}"
                 raise DataError(f"time is {self.time!r}, expected a column, {others}")
             object.__setattr__(self, "time", self.time[0] if len(self.time) == 1 else tuple(self.time))
@@ -238,7 +244,8 @@ class Layout:
         )
 
     def _set_long(self, long: Sequence[str]) -> None:
-        if isinstance(long, str) or len(long) != 4 or not all(long[1:]) or len(set(long)) < 4:
+        is_some = isinstance(long, Sequence) and not isinstance(long, str)
+        if not is_some or len(long) != 4 or not all(long[1:]) or len(set(long)) < 4:
             raise DataError(f"long is {long!r}, expected four columns: of stream, time, sensor and value")
         if self.stream not in (None, long[0]) or self.time not in (TIME, long[1]):
             raise DataError("long names the columns of stream and time: leave out stream and time")
@@ -258,8 +265,12 @@ class Layout:
 
 def check_period(period: float | None, name: str = "period") -> None:
     """Refuse a period, or what else has the `name`, that is not a positive number of seconds."""
-    if period is not None and not (isfinite(period) and period > 0):
-        raise DataError(f"{name} is {period}, expected a positive number of seconds")
+    if period is not None and not (_is_number(period) and period > 0):
+        raise DataError(f"{name} is {period!r}, expected a positive number of seconds")
+
+
+def _is_number(number: object) -> bool:
+    return isinstance(number, Real) and isfinite(number)
 
 
 def _as_text(names: Any) -> Any:

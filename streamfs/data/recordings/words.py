@@ -64,6 +64,8 @@ _MEASURED = rf"^{_DIGITS}\s*([^\s\d.,:;+-][^\s\d]{{0,7}}[²³\d]?)$"
 
 def check_values(values: Mapping[str, float | str]) -> None:
     """Refuse words that stand for neither a finite number, `MISSING` nor `UNIT`."""
+    if not isinstance(values, Mapping):
+        raise DataError(f"values is {values!r}, expected words and their numbers, such as {{'open': 1}}")
     for word, value in values.items():
         is_number = isinstance(value, int | float) and isfinite(value)
         if not word or not (is_number or value in (MISSING, UNIT)):
