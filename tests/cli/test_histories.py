@@ -271,3 +271,10 @@ def printed(time, topic, payload, retain=0):
 )
 def test_what_mosquitto_sub_prints_is_read_in_each_format_with_a_time(read, lines, further):
     assert read("home.log", "\n".join([*lines, ""])) == [*HEARD, *further]
+
+
+def test_messages_without_a_time_are_left_out(read):
+    good = printed("2026-11-22T17:30:01.000000Z+0100", "home/attic/temperature", "20.25")
+    odd = [printed(time, "home/attic/temperature", "9") for time in ("noon", None, "2026-13-22T17:30:01Z+0100")]
+    plain = "2026-11-32T17:30:01+0100 home/attic/temperature 9"
+    assert [each.value for each in read("home.log", "\n".join([*odd, plain, good, ""]))] == [20.25]

@@ -30,7 +30,7 @@ class _Heard(NamedTuple):
 
 def is_printed(line: str) -> bool:
     """Return whether a line is one of mosquitto_sub, with a time."""
-    return _PLAIN.fullmatch(line) is not None or _of_json(line) is not None
+    return _heard(line) is not None
 
 
 def printed(path: Path) -> Iterator[PastReading]:
@@ -58,11 +58,11 @@ def printed(path: Path) -> Iterator[PastReading]:
 
 
 def _heard(line: str) -> _Heard | None:
-    """Return what a line says; None without a message, or if the broker had kept it."""
+    """Return what a line says; None without a message or a time, or if the broker had kept it."""
     found = _PLAIN.fullmatch(line)
     if found is None:
         return _of_json(line)
-    return _Heard(_seconds(found["time"]), found["topic"], _decoded(found["payload"]))
+    return _at(found["time"], found["topic"], found["payload"])
 
 
 def _of_json(line: str) -> _Heard | None:
@@ -72,12 +72,17 @@ def _of_json(line: str) -> _Heard | None:
         return None
     if not isinstance(said, dict) or not {"tst", "topic", "payload"} <= said.keys() or said.get("retain"):
         return None
-    return _Heard(_seconds(str(said["tst"])), str(said["topic"]), _decoded(said["payload"]))
+    return _at(str(said["tst"]), str(said["topic"]), said["payload"])
 
 
-def _seconds(time: str) -> float:
+def _at(time: str, topic: str, payload: Any) -> _Heard | None:
+    """Return a message; None if its time is none."""
     found = _STAMP.fullmatch(time)
-    return float(time) if found is None else datetime.fromisoformat(found["local"] + found["offset"]).timestamp()
+    try:
+        local = None if found is None else datetime.fromisoformat(found["local"] + found["offset"])
+        return _Heard(float(time) if local is None else local.timestamp(), topic, _decoded(payload))
+    except ValueError:
+        return None
 
 
 def _decoded(payload: Any) -> Any:
