@@ -89,7 +89,7 @@ def _opened(paths: Sequence[Path], without: Path | None, layout: Layout) -> list
         except LayoutError as other:
             further = other.proposal
         except DataError:
-            pass
+            pass  # what else is wrong is said once the header is
         raise LayoutError(error.problem, error.proposal | further) from error
 
 
