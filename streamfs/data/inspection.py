@@ -49,6 +49,7 @@ BOOKKEEPING = {
 
 _WORDS = re.compile(r"[a-z]+")
 _ONE_WAY = 0.98  # share of changes in one direction of a column that only rises or falls
+_COUNTED = 100  # least steps of a count
 _FEW = 20  # streams of a class
 _SHOWN, _NAMED = 3, 6
 _SHORT = 2  # ticks
@@ -319,8 +320,16 @@ def _fault(streams: StreamSet, column: str, before: Sequence[str], tells: float)
     behaves = _behaves(readings)
     if behaves and tells >= LEAKS:
         return f"{behaves}, and tells label or group: it leaks"
+    if _counts(readings):
+        return "counts the rows"
     is_named = not BOOKKEEPING.isdisjoint(_WORDS.findall(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column).lower()))
     return f"{behaves}, and is no measurement by its name" if behaves and is_named else ""
+
+
+def _counts(readings: Array) -> bool:
+    """Return whether each of many readings is one more than that before it in its stream."""
+    changes = np.concatenate([np.diff(row[np.isfinite(row)]) for row in readings])
+    return len(changes) >= _COUNTED and bool((changes == 1.0).all())
 
 
 def _behaves(readings: Array) -> str:

@@ -76,6 +76,8 @@ def test_noise_is_at_chance_and_order_is_not():
             "only falls, and tells label or group: it leaks",
         ),
         (1.79e9 + 60 * np.arange(60)[:, np.newaxis] + np.arange(12), "only rises, and tells label or group"),
+        (RNG.permutation(60)[:, np.newaxis] * 12 + np.arange(12.0), "counts the rows"),
+        (RNG.permutation(60)[:, np.newaxis] * 12 + np.arange(12.0) * 2, ""),
         (np.where(LABELS == "busy", 9.0, 0.0)[:, np.newaxis] + RNG.normal(size=(60, 12)), ""),
         (RNG.permutation(60)[:, np.newaxis] * np.ones(12), ""),
         (RNG.normal(size=(60, 12)), ""),
