@@ -317,24 +317,18 @@ def _fault(streams: StreamSet, column: str, before: Sequence[str], tells: float)
     for other in before:
         if np.array_equal(readings, streams.column(other), equal_nan=True):
             return f"repeats {other}"
-    behaves = _behaves(readings)
+    changes = np.concatenate([np.diff(row[np.isfinite(row)]) for row in readings])
+    behaves = _behaves(changes)
     if behaves and tells >= LEAKS:
         return f"{behaves}, and tells label or group: it leaks"
-    if _counts(readings):
+    if len(changes) >= _COUNTED and (changes == 1.0).all():
         return "counts the rows"
     is_named = not BOOKKEEPING.isdisjoint(_WORDS.findall(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column).lower()))
     return f"{behaves}, and is no measurement by its name" if behaves and is_named else ""
 
 
-def _counts(readings: Array) -> bool:
-    """Return whether each of many readings is one more than that before it in its stream."""
-    changes = np.concatenate([np.diff(row[np.isfinite(row)]) for row in readings])
-    return len(changes) >= _COUNTED and bool((changes == 1.0).all())
-
-
-def _behaves(readings: Array) -> str:
-    """Return how a column changes that does not measure anything; empty if it may measure something."""
-    changes = np.concatenate([np.diff(row[np.isfinite(row)]) for row in readings])
+def _behaves(changes: Array) -> str:
+    """Return how a column changes within streams if it measures nothing; empty if it may measure something."""
     rises, falls = int((changes > 0).sum()), int((changes < 0).sum())
     if not rises + falls:
         return "never changes within a stream"

@@ -15,7 +15,8 @@ def groups_of(rows: Rows) -> list[str] | None:
     for block in rows.all_blocks():
         if block.groups is not None:
             kept = block.streams >= 0
-            for stream, group in np.unique(np.c_[block.streams[kept], block.groups[kept]], axis=0).tolist():
+            pairs = np.unique(block.streams[kept] * np.int64(len(names)) + block.groups[kept])
+            for stream, group in zip(*(each.tolist() for each in np.divmod(pairs, len(names))), strict=True):
                 first = found.setdefault(stream, group)
                 if first != group:
                     both = f"{names[first]!r} and {names[group]!r}"
