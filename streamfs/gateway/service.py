@@ -354,8 +354,7 @@ class Gateway:
             self._core.feedback.recorder, self._core.procedure
         ):
             self.request_reload()
-        if self._transport.session_lost:
-            self._heed_lost_session()
+        self._heed_lost_session()
         self._cycle.advance()
         self._ask_for_silence()
         if not self.ready.is_set() and self._has_begun():
@@ -368,10 +367,11 @@ class Gateway:
         return bool(messages)
 
     def _heed_lost_session(self) -> None:
-        """Count a session that the broker was to keep, and say again what it has forgotten in this run."""
+        """Count a session that the broker was to keep, and say again what it may have forgotten in this run."""
+        is_lost, is_in_doubt = self._transport.session_lost, self._transport.answer_lost
         is_reconnect = self._transport.counters["connections"] > 1
-        self._counters["lost_sessions"] += is_reconnect or self._continues
-        if is_reconnect:
+        self._counters["lost_sessions"] += is_lost and (is_reconnect or self._continues)
+        if is_reconnect and (is_lost or is_in_doubt):
             self._publish_control()
             if self._core.conduct.asks:  # what was on its way to devices is lost
                 self._take([anew_record(self._core.conduct.anew_topic, self._clock.now())], 0)

@@ -136,7 +136,7 @@ BUGS = (
     Bug(
         "a broker without its session learns nothing",
         "service.py",
-        "        if is_reconnect:\n",
+        "        if is_reconnect and (is_lost or is_in_doubt):\n",
         "        if False:\n",
     ),
     Bug(

@@ -12,7 +12,7 @@ class Killed(BaseException):
 class Process:
     """Counts the dealings of all gateways of a simulation with disk and network, and dies at some of them.
 
-    `deaths` says how, by the number of the dealing at which it does, `doom` how at the next; `death` is the last.
+    `deaths` says how, by the number of the dealing at which it does, `doom` how at the next, `death` how it did.
     """
 
     def __init__(self, deaths):
@@ -24,7 +24,7 @@ class Process:
 
     def begin(self):
         """Begin another life."""
-        self.is_dead = False
+        self.is_dead, self.death = False, None
 
     def deal(self):
         """Count one, and die if this is the one to die at."""

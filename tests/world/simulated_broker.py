@@ -175,6 +175,7 @@ class SimulatedTransport:
         self._backoff = Backoff(0.5, 4.0, random.randrange(2**32))
         self._retry_at = 0.0
         self._is_connecting = self._is_accepted = self._session_lost = self._is_woken = False
+        self._is_unanswered = self._answer_lost = False
         self._in_flight = {}
         self._confirmed, self._refused = [], []
 
@@ -193,6 +194,11 @@ class SimulatedTransport:
     @property
     def session_lost(self):
         lost, self._session_lost = self._session_lost, False
+        return lost
+
+    @property
+    def answer_lost(self):
+        lost, self._answer_lost = self._answer_lost, False
         return lost
 
     @property
@@ -257,6 +263,8 @@ class SimulatedTransport:
         self._is_connecting, self._is_accepted = False, True
         self.counters["connections"] += 1
         self._session_lost |= not has_session
+        self._answer_lost |= self._is_unanswered
+        self._is_unanswered = False
 
     def receive(self, delivery):
         acknowledgement = delivery.packet.to_bytes(ID_BYTES) if delivery.qos else b""
@@ -274,6 +282,7 @@ class SimulatedTransport:
 
     def lose(self):
         """Lose the connection, and with it what is under way."""
+        self._is_unanswered |= self._is_connecting
         self.link.is_up = self._is_accepted = self._is_connecting = False
         self.link = None
         self._in_flight.clear()

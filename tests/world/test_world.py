@@ -3,18 +3,20 @@
 import ast
 import pickle
 from collections import Counter
-from itertools import pairwise
+from itertools import groupby, pairwise
 
+import numpy as np
 import orjson
 import pytest
 import simulated_broker
 from campaign import Report, campaign, simulator, smallest
+from checks import problems_of
 from devices import device_bindings
 from fault import Fault
 from ledger import next_seed, note, noted
 from planted import BUGS, ROOT
 from planted import GATEWAY as FILES
-from scenario import LATENESS, WALL, Scenario, Sent, bindings, draw
+from scenario import HOSTILE, LATENESS, NODES, WALL, Scenario, Sent, bindings, draw
 from world import World, run, seams
 
 from streamfs.gateway.core.records import CLOCK, START
@@ -92,6 +94,26 @@ def test_without_messages_a_gateway_commits_at_most_once_a_second(tmp_path, monk
         world.run()
     assert committed == {START, CLOCK, "confirmed"}
     assert min(after - before for before, after in pairwise(times)) >= 1.0
+
+
+@pytest.mark.parametrize("begin", np.linspace(7.2, 8.2, 6))
+def test_control_is_published_again_where_the_answer_to_a_connection_is_lost(tmp_path, begin):
+    """The broker has forgotten everything, and says with the next connection that the session was there."""
+    faults = Fault("forget", 6.0), Fault("lag", 6.0, 10.0, 0.5), Fault("stall", begin, 12.0, 1.0)
+    unheard = Sent(7.0, f"sensors/{HOSTILE}/x", b"", 0)
+    commits = {"messages": 9, "seconds": 0.02, "snapshot_seconds": 1e9, "segment_bytes": 9000, "max_queue": 9}
+    options = {"lateness": LATENESS, "grace": None, "reopen_after": None}
+    scenario = Scenario(0, "alone", options, commits, 20, (unheard,), faults, is_mirrored=False)
+    outcome = run(scenario, tmp_path / "world")
+    assert problems_of(scenario, outcome) == []
+    *_, last = ([*each] for _, each in groupby(outcome.published, key=lambda each: each[0]))
+    assert [said for _, said in last][: len(NODES)] == [said for _, said in outcome.published][: len(NODES)]
+
+
+@pytest.mark.parametrize("seed", [21320, 26740, 115517, 142020])
+def test_what_was_wrong_once_is_right(seed):
+    with simulator() as simulate:
+        assert simulate(draw(seed))[1] == []
 
 
 def test_every_clock_of_the_gateway_is_simulated():

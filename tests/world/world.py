@@ -91,7 +91,9 @@ class World:
             try:
                 self._live()
                 self.timeline.run(self.timeline.now + HEARD)
-                has_ended = True
+                has_ended = not self._gateway.health().outbox_fullness
+                if not has_ended:  # there was no time to publish all
+                    self._bury()
             except (Killed, StorageError):
                 self._bury()
             except StreamfsError as error:

@@ -24,7 +24,7 @@ from streamfs.gateway.core.device_states import (
 )
 from streamfs.gateway.core.guard_topics import GuardTopics
 from streamfs.gateway.core.hearing import Hearing, free
-from streamfs.gateway.core.obedience import BURST, Obedience
+from streamfs.gateway.core.obedience import Obedience
 from streamfs.gateway.core.options import SAFE, DeviceReturn
 from streamfs.gateway.core.routes import level_of
 from streamfs.gateway.core.sparkplug_host import SparkplugHost
@@ -190,8 +190,7 @@ class Conduct:
         device.topic, device.spreading_factor = topic, spreading_factor
         for setting in device.settings.values():
             setting.n_heard += 1
-        if gap > BURST:
-            self._obedience.observe(device, gap, now)
+        self._obedience.observe(device, gap, now)
         return [*self._due(device, now), *self._host.take_requests()]
 
     def knows(self, name: str, profile: str) -> bool:

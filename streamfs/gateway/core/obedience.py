@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.device_states import DAY, Device, Setting, ask_anew, begin_observing
 
-BURST = 1.0
-"""Seconds within which messages of a device are one."""
+_BURST, _BURST_SHARE = 1.0, 0.25
+"""Seconds, and share of the interval that it was asked for, within both of which messages of a device are one."""
 
 _SKIPPED, _ENOUGH, _TOO_MANY = 2, 2, 5
 """Gaps after a message: not counted, that show obedience, that show the contrary."""
@@ -40,7 +40,7 @@ class Obedience:
         is_unanswered = profile.answer is not None and not (setting.is_acknowledged or device.is_observed)
         if profile.reach.queued and setting.n_heard < _ANSWERED_AFTER:
             is_unanswered = False
-        waits = profile.reach.patience if profile.reach.hears == "always" else BURST
+        waits = profile.reach.patience if profile.reach.hears == "always" else _BURST
         return (is_unanswered and now >= setting.sent_at + waits) or device.n_unfit >= _TOO_MANY
 
     def take_answer(self, device: Device, quantity: str, number: int, refusal: str) -> None:
@@ -63,10 +63,12 @@ class Obedience:
         profile = self._profiles[device.profile]
         if not settings or "every" not in profile.reach.can:
             return
+        most = min(setting.asked[1] for setting in settings)
+        if gap <= min(_BURST, _BURST_SHARE * most):
+            return
         if device.n_skipped < _SKIPPED:
             device.n_skipped += 1
             return
-        most = min(setting.asked[1] for setting in settings)
         rests = all(setting.rests for setting in settings)
         fits = gap >= _LEAST * most if rests else gap <= _MOST * most
         if device.is_observed:

@@ -115,6 +115,7 @@ class Transport:
         self._connection: BrokerConnection | None = None
         self._retry_at = -math.inf
         self._session_lost = False
+        self._is_unanswered = self._answer_lost = False
         self._topics: dict[str, None] = {}
         self._left: dict[str, None] = {}
         self._refused: dict[str, str] = {}
@@ -147,6 +148,15 @@ class Transport:
     def session_lost(self) -> bool:
         """Whether the broker has accepted a connection without a session since this was last read."""
         lost, self._session_lost = self._session_lost, False
+        return lost
+
+    @property
+    def answer_lost(self) -> bool:
+        """Whether the broker has accepted a connection since this was last read, and an earlier one unheard.
+
+        It may have made a session with that one, which it now says was there.
+        """
+        lost, self._answer_lost = self._answer_lost, False
         return lost
 
     @property
@@ -349,6 +359,8 @@ class Transport:
         stood_for, counter = 0.0, "failed_connections"
         if self._connection is not None and self._connection.accepted_at is not None:
             stood_for, counter = time.monotonic() - self._connection.accepted_at, "lost_connections"
+        elif self._connection is not None:
+            self._is_unanswered |= not error.counter  # if it has not refused
         self._close_connection()
         self._inbox.forget_connection()
         counter = error.counter or counter
@@ -389,6 +401,8 @@ class Transport:
         self.counters["reconnects"] = self.counters["connections"]
         self.counters["connections"] += 1
         self._session_lost |= not has_session
+        self._answer_lost |= self._is_unanswered
+        self._is_unanswered = False
         self._warned.clear()
         connection.subscribe_to(list(self._topics), self._qos)
         connection.unsubscribe_from([*self._left])

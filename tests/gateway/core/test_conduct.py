@@ -1,5 +1,6 @@
 """Devices that are asked: what for, when, how often, and what is known of whether they do it."""
 
+from collections import Counter
 from contextlib import closing
 from dataclasses import asdict
 
@@ -11,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamfs.gateway.core.bindings import Bindings, Route
-from streamfs.gateway.core.device_states import DAY, Device, device_of_state
+from streamfs.gateway.core.device_states import DAY, Device, Setting, device_of_state
+from streamfs.gateway.core.obedience import Obedience
 from streamfs.gateway.core.records import clock_record
 from streamfs.gateway.messages.message import Message
 from streamfs.gateway.messages.senders import MARK
@@ -132,6 +134,17 @@ def test_a_device_that_does_not_obey_is_named_and_not_waited_for():
     assert core.conduct.counters["devices_disobeyed"] == 1
     n_asked = sum(each.topic == "cmnd/plug/TelePeriod" for each in effects.publications)
     assert n_asked <= 2 * load_profile("tasmota").reach.tries
+
+
+@pytest.mark.parametrize(("gap", "is_noticed"), [(0.02, False), (0.99, True), (1.0, True), (3.0, False)])
+def test_a_device_that_reports_once_a_second_is_seen_not_to_rest(gap, is_noticed):
+    """And messages that come together are one."""
+    obedience = Obedience({"p": load_profile("senml")}, Counter())
+    resting = Setting([3.0, 3.0, 1e6], rests=True, tries=1, sent_at=0.0)
+    device = Device("n", "n", "p", 0.0, 0.0, settings={"": resting})
+    for number in range(9):
+        obedience.observe(device, gap, number * gap)
+    assert obedience.is_due(device, resting, 9 * gap) == is_noticed
 
 
 def test_a_device_that_refuses_is_not_asked_again_until_it_starts_anew():

@@ -130,6 +130,29 @@ def test_what_is_not_acknowledged_comes_again_and_what_is_does_not(broker):
 
 
 @mqtt
+def test_an_answer_to_a_connection_that_is_lost_is_known(broker):
+    with (
+        Proxy(broker.port) as proxy,
+        connected(proxy.url, "doubtful", session_expiry=60, connect_timeout=0.3) as transport,
+    ):
+        proxy.refuse()
+        proxy.cut()
+        until(transport, lambda _: transport.counters["failed_connections"])
+        proxy.accept()
+        until(transport, lambda _: transport.is_connected)
+        assert not transport.answer_lost  # nobody was there to answer
+        proxy.stall()
+        proxy.cut()
+        n_failed = transport.counters["failed_connections"]
+        until(transport, lambda _: transport.counters["failed_connections"] > n_failed)
+        assert not transport.answer_lost
+        proxy.resume()
+        until(transport, lambda _: transport.is_connected)
+        assert transport.answer_lost
+        assert not transport.answer_lost
+
+
+@mqtt
 def test_the_session_forgets_topics_that_others_replace(broker):
     with connected(broker.url, "gateway", ["sensors/+/light", "other/#"], session_expiry=60) as receiver:
         receiver.subscribe(["sensors/#"], ["sensors/+/light", "other/#"])
