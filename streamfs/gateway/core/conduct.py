@@ -184,13 +184,14 @@ class Conduct:
         device = self.devices[key_of(profile, name)]
         self._newest_time = max(self._newest_time, now)
         self._is_back(device)
-        gap = now - device.heard_on.get(topic, now)
+        before = device.heard_on.get(topic)
         if topic in device.heard_on or len(device.heard_on) < _MOST_TOPICS:
             device.heard_on[topic] = now
         device.topic, device.spreading_factor = topic, spreading_factor
         for setting in device.settings.values():
             setting.n_heard += 1
-        self._obedience.observe(device, gap, now)
+        if before is not None:
+            self._obedience.observe(device, now - before, now)
         return [*self._due(device, now), *self._host.take_requests()]
 
     def knows(self, name: str, profile: str) -> bool:

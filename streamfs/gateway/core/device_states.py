@@ -51,6 +51,7 @@ class Device:
     disobeys: bool = False
     is_deferred: bool = False
     heard_on: dict[str, float] = field(default_factory=dict)  # when, by topic
+    burst_since: float | None = None  # when its last messages that are one began
     offline_since: float | None = None
     topic: str = ""  # on which it reported last
     spreading_factor: int | None = None  # of its last LoRa frame

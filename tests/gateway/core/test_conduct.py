@@ -147,6 +147,17 @@ def test_a_device_that_reports_once_a_second_is_seen_not_to_rest(gap, is_noticed
     assert obedience.is_due(device, resting, 9 * gap) == is_noticed
 
 
+@pytest.mark.parametrize(("seconds", "is_noticed"), [(60, False), (500, True)])
+def test_a_device_that_reports_all_the_time_is_seen_not_to_rest(seconds, is_noticed):
+    """Unlike one of which much comes at once that a broker has kept."""
+    obedience = Obedience({"p": load_profile("senml")}, Counter())
+    resting = Setting([3600.0, 3600.0, 1e6], rests=True, tries=1, sent_at=0.0)
+    device = Device("n", "n", "p", 0.0, 0.0, settings={"": resting})
+    for tick in range(4 * seconds):
+        obedience.observe(device, 0.25, 0.25 * tick)
+    assert obedience.is_due(device, resting, seconds) == is_noticed
+
+
 def test_a_device_that_refuses_is_not_asked_again_until_it_starts_anew():
     core = begun(Z)
     (asked,) = said(core.take([report(0.0, 0.0)]))
