@@ -176,8 +176,11 @@ class Recordings:
     @property
     def groups_file(self) -> Path | None:
         """The file of the streams' groups; None if a column has them, or there are none."""
-        groups = str(self.layout.get("groups", ""))
-        return Path(groups) if groups.lower().endswith(".csv") else None
+        if "groups" not in self.layout:
+            return None
+        from streamfs.data.recordings.layout import groups_file  # noqa: PLC0415 - help shall not wait for polars
+
+        return groups_file(self.layout["groups"])
 
     @property
     def command(self) -> str:
@@ -194,13 +197,7 @@ class Recordings:
         """Read the streams; the period of a model is given, that of the options is not."""
         from streamfs.data.streams import StreamSet  # noqa: PLC0415 - help shall not wait for polars
 
-        return self.grouped(StreamSet.of_read(self.recording(period, labelled=labelled)))
-
-    def grouped(self, recorded: "StreamSet") -> "StreamSet":
-        """Return streams with the groups of the file, if there is one."""
-        from streamfs.training.promises.groups import read_groups  # noqa: PLC0415 - help shall not wait for polars
-
-        return recorded if self.groups_file is None else recorded.grouped(read_groups(self.groups_file, recorded))
+        return StreamSet.of_read(self.recording(period, labelled=labelled))
 
     def groups_of(self, recorded: "StreamSet") -> list[str] | None:
         """Return the group of each stream, if groups were asked for."""
@@ -215,8 +212,6 @@ class Recordings:
         from streamfs.data.stream_files import read_recording  # noqa: PLC0415
 
         fields = dict(self.layout) if period is None else {**self.layout, "period": period}
-        if self.groups_file is not None:
-            del fields["groups"]
         found = read_recording(self.paths, Layout(**fields, labelled=labelled), count=count)
         if found.windows is not None and found.windows.n_left_out:
             windows = f"{found.windows.n_left_out} of {found.windows.n_cut} windows of {fields['window']:g} s"

@@ -69,13 +69,14 @@ def read_recording(
     is_said = layout.long not in (None, LONG) or (layout.long is None and layout.names_columns)
     readings = None if is_said else readings_of(given, layout.zone)
     if readings is None:
-        without = None if layout.labels in (None, *PLACES) else Path(str(layout.labels))
+        labels = None if layout.labels in (None, *PLACES) else Path(str(layout.labels))
+        without = [file for file in (labels, layout.groups_file) if file is not None]
         return read_tables(_opened(given, without, layout), layout, count=count)
     table = frame_table(_long_table(readings))._replace(source=" ".join(map(str, given)))
     return read_tables([table], layout if layout.long else replace(layout, long=LONG), count=count)
 
 
-def _opened(paths: Sequence[Path], without: Path | None, layout: Layout) -> list[Table]:
+def _opened(paths: Sequence[Path], without: Sequence[Path], layout: Layout) -> list[Table]:
     """Open the files of a recording; where the header is not the first line, propose what else is missing, too."""
     try:
         return open_tables(paths, without, Start(layout.header, layout.column_names))

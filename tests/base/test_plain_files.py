@@ -11,6 +11,7 @@ from helpers.patience import refusal
 from helpers.procedures import channels_procedure
 
 from streamfs import Instances, Procedure, StreamSet
+from streamfs.base.csv_rows import read_rows
 from streamfs.cli.histories.find import history
 from streamfs.gateway.settings.moved_zones import FILE as ZONES
 from streamfs.gateway.settings.moved_zones import read_moved
@@ -26,7 +27,6 @@ from streamfs.gateway.storage.segment import find_end, segment_name
 from streamfs.gateway.transport.broker_address import Tls, resolve
 from streamfs.page.server import read_password
 from streamfs.procedure.signature import check_signature, sign, signature_path
-from streamfs.training.promises.csv_rows import read_rows
 
 HUGE = 20 << 30  # bytes, of a file that has none on disk
 LITTLE = 400 << 20  # bytes of memory

@@ -1,5 +1,7 @@
 """Groups of streams by a column."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamfs import StreamSet
+from streamfs.data.recordings.groups import read_groups
 from streamfs.errors import DataError, LayoutError
 
 RUNS = st.lists(
@@ -65,3 +68,68 @@ def test_the_column_of_groups_is_no_reading(files):
     assert StreamSet.read(path, labelled=False, groups="room").columns == ("x",)
     with pytest.raises(DataError, match="columns has 'room'"):
         StreamSet.read(path, labelled=False, groups="room", columns=["x", "room"])
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_file_names_the_groups_of_a_folder_in_which_it_is_not_read_as_a_recording(files, kind):
+    folder = files(log="stream,time,x\na,0,1\nb,0,2\n", rooms="stream,group\nb,hall\na,lab\n")
+    streams = StreamSet.read(folder, labelled=False, groups=kind(folder / "rooms.csv"))
+    assert (streams.groups.tolist(), streams.columns) == (["lab", "hall"], ("x",))
+    frame = pl.DataFrame({"stream": ["b", "a"], "time": [0, 0], "x": [1, 2]})
+    streams = StreamSet.from_frame(frame, labelled=False, groups=kind(folder / "rooms.csv"))
+    assert streams.groups.tolist() == ["hall", "lab"]
+
+
+def test_what_is_wrong_with_a_file_of_groups_is_said_before_a_proposal(files):
+    folder = files(log="device,time,x\na,0,1\nb,0,2\n", few="stream,group\na,hall\n")
+    with pytest.raises(LayoutError) as told:
+        StreamSet.read(folder / "log.csv", labelled=False, label="x", groups=folder / "few.csv")
+    assert told.value.proposal
+    with pytest.raises(DataError, match=r"few\.csv has no group for stream 'b'"):
+        StreamSet.read(folder / "log.csv", labelled=False, stream="device", groups=folder / "few.csv")
+    with pytest.raises(DataError, match=r"none\.csv cannot be read: No such file"):
+        StreamSet.read(folder / "log.csv", labelled=False, stream="device", groups=folder / "none.csv")
+    with pytest.raises(DataError, match=r"groups is .*rooms\.parquet.*, expected the name of a column, or a CSV"):
+        StreamSet.read(folder / "log.csv", labelled=False, groups=folder / "rooms.parquet")
+
+
+def groups_in(tmp_path, text):
+    path = tmp_path / "groups.csv"
+    path.write_text(text, encoding="utf-8")
+    return read_groups(path, ["p", "q"])
+
+
+def test_groups_come_in_the_order_of_the_streams(tmp_path):
+    assert groups_in(tmp_path, "stream,group\nq,attic\np,cellar\n") == ["cellar", "attic"]
+
+
+def test_groups_of_a_spreadsheet_are_read(tmp_path):
+    assert groups_in(tmp_path, "\ufeffstream,group\nq,attic\np,cellar\n") == ["cellar", "attic"]
+
+
+@pytest.mark.parametrize("content", [b"stream,group\np,K\xfcche\n", b"stream,group\np," + b"x" * 200_000])
+def test_a_file_of_groups_that_is_no_text_is_named(tmp_path, content):
+    path = tmp_path / "groups.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"groups\.csv cannot be read"):
+        read_groups(path, ["p"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("stream,group\np,attic,2\nq,attic\n", r"line 2 of .* has the further cells \['2'\]"),
+        ("stream,group\np,attic\n", "has no group for stream 'q'"),
+        (
+            "stream,group\np,attic\nq,attic\nr,attic\n",
+            "has a group for stream 'r', which is not one of the streams",
+        ),
+        ("stream,group\np,attic\nq,attic\np,cellar\n", "has stream 'p' in the groups 'attic' and 'cellar'"),
+        ("stream,group\np,attic\nq,\n", "line 3 of .*, expected a stream and its group"),
+        ("stream,room\np,attic\n", "line 2 of .*, expected a stream and its group"),
+        ("", "has no group for stream 'p'"),
+    ],
+)
+def test_groups_that_are_wrong_are_refused_by_the_name_of_the_stream(tmp_path, text, words):
+    with pytest.raises(DataError, match=words):
+        groups_in(tmp_path, text)

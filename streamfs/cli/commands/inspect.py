@@ -71,7 +71,7 @@ def _inspected(streams: Recordings) -> "tuple[Recordings, Inspection]":
             recording = streams.recording()
         except LayoutError:
             recording = streams.recording(labelled=False)
-    recorded = streams.grouped(StreamSet.of_read(recording))
+    recorded = StreamSet.of_read(recording)
     return streams, look_at(recorded, streams.groups_of(recorded), recording.steps, recording.starts)
 
 

@@ -71,9 +71,9 @@ class Layout:
         are called. Each interval (its end excluded) then is a stream of its own, such as ``desk/2``, and rows
         outside of all intervals are left out. With ``"runs"``, the column of the label changes within streams:
         each run of rows with one label is a stream, and rows without a label are left out.
-    groups : str, optional
+    groups : str or path, optional
         Column of what belongs together, such as a person or a room: streams of one group are all either trained or
-        tested on. It is no reading.
+        tested on. It is no reading. Or a CSV file, such as ``rooms.csv``, with the columns ``stream, group``.
     window : float, optional
         Seconds of the windows, to the nearest tick, into which each stream is cut one after the other; they are
         streams of their own, such as ``desk/2``. The label may change within what is cut: a window has the one
@@ -124,7 +124,7 @@ class Layout:
     long: Sequence[str] | None = None
     columns: Sequence[str] | None = None
     labels: str | Path | None = None
-    groups: str | None = None
+    groups: str | Path | None = None
     window: float | None = None
     time_format: str | None = None
     time_zone: str | None = None
@@ -199,9 +199,10 @@ class Layout:
     def _set_names(self) -> None:
         for name in ("stream", "time", "label", "groups"):
             object.__setattr__(self, name, _as_text(getattr(self, name)))
-        for name in ("label", "groups"):
-            if not isinstance(getattr(self, name), str | None):
-                raise DataError(f"{name} is {getattr(self, name)!r}, expected the name of a column")
+        if not isinstance(self.label, str | None):
+            raise DataError(f"label is {self.label!r}, expected the name of a column")
+        if not isinstance(self.groups, str | None) and self.groups_file is None:
+            raise DataError(f"groups is {self.groups!r}, expected the name of a column, or a CSV file")
 
     def _set_times(self) -> None:
         if not isinstance(self.time, str):
@@ -220,6 +221,16 @@ class Layout:
     def zone(self) -> str:
         """Time zone of dates without an offset."""
         return self.time_zone or "UTC"
+
+    @property
+    def group_column(self) -> str | None:
+        """Column of the streams' groups; None if a file has them, or there are none."""
+        return None if self.groups is None or self.groups_file is not None else str(self.groups)
+
+    @property
+    def groups_file(self) -> Path | None:
+        """The CSV file of the streams' groups; None if a column has them, or there are none."""
+        return groups_file(self.groups)
 
     @property
     def has_units(self) -> bool:
@@ -261,6 +272,18 @@ class Layout:
     def value(self) -> str | None:
         """Column of the readings of a long table; None for a wide table."""
         return None if self.long is None else self.long[3]
+
+
+def groups_file(groups: object) -> Path | None:
+    """Return the file that a layout's `groups` names; None if it is the name of a column.
+
+    Examples
+    --------
+    >>> groups_file("rooms.csv"), groups_file("room")
+    (PosixPath('rooms.csv'), None)
+    """
+    is_file = isinstance(groups, str | Path) and str(groups).lower().endswith(".csv")
+    return Path(str(groups)) if is_file else None
 
 
 def check_period(period: float | None, name: str = "period") -> None:

@@ -161,7 +161,7 @@ def _meaning(table: Table, layout: Layout) -> _Meaning:
         else layout.label or (LABEL if layout.labels == RUNS or LABEL in table.columns else None)
     )
     for field_name, column in (
-        ("groups", layout.groups),
+        ("groups", layout.group_column),
         ("label", label),
         *(("time", column) for column in layout.time_columns),
         *(("stream", column) for column in streams),
@@ -170,7 +170,7 @@ def _meaning(table: Table, layout: Layout) -> _Meaning:
     ):
         if column is not None and column not in table.columns:
             raise MissingColumnError(table, field_name, column)
-    return _Meaning(streams, layout.time_columns, label, layout.groups)
+    return _Meaning(streams, layout.time_columns, label, layout.group_column)
 
 
 def _label_sensor(table: Table, layout: Layout) -> str | None:
@@ -288,9 +288,9 @@ def _label_codes(rows: Rows, table: Table, meaning: _Meaning, batch: pl.DataFram
 
 def _group_codes(rows: Rows, table: Table, n_before: int, batch: pl.DataFrame) -> Codes | None:
     """Return the numbers of the rows' groups, if they have some."""
-    if rows.layout.groups is None:
+    if rows.layout.group_column is None:
         return None
-    groups = texts_of(batch[rows.layout.groups], table.source)
+    groups = texts_of(batch[rows.layout.group_column], table.source)
     _require(groups, "group", table, n_before)
     _number(groups, rows.group_codes)
     return np.asarray(groups.replace_strict(rows.group_codes, return_dtype=pl.Int32).to_numpy())

@@ -11,7 +11,7 @@ from streamfs.errors import DataError
 
 
 def open_tables(
-    paths: str | Path | Iterable[str | Path], without: Path | None = None, start: Start = AT_ONCE
+    paths: str | Path | Iterable[str | Path], without: Iterable[Path] = (), start: Start = AT_ONCE
 ) -> list[Table]:
     """Open the files of a recording, in the order of their names.
 
@@ -20,8 +20,8 @@ def open_tables(
     paths : path or sequence of paths
         Files, folders and patterns such as ``runs/*.csv``. Of a folder, all CSV, TSV and Parquet files in it and
         in its folders are read. A path that exists is not a pattern.
-    without : path, optional
-        A file that is not part of the recording, although it is in its folder.
+    without : iterable of paths
+        Files that are not part of the recording, although they are in its folder.
     start : Start
         Where the tables of CSV files start.
     """
@@ -29,8 +29,8 @@ def open_tables(
     if not given:
         raise DataError("there is no file to read: name one, several, a folder, or a pattern")
     files = dict.fromkeys(file for path in given for file in _files(Path(path)))
-    if without is not None:
-        files = {file: None for file in files if not (without.exists() and without.samefile(file))}
+    for other in filter(Path.exists, without):
+        files = {file: None for file in files if not other.samefile(file)}
     return [open_table(file, name, start) for file, name in zip(files, _names([*files]), strict=True)]
 
 

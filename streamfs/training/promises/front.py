@@ -9,8 +9,8 @@ import numpy as np
 import orjson
 
 from feature_extractors.arrays import Array, Integers
+from streamfs.base.csv_rows import read_rows
 from streamfs.errors import DataError
-from streamfs.training.promises.csv_rows import read_rows
 
 MOST_POINTS = 24
 """Most points of a front, so that people can read it."""

@@ -21,7 +21,6 @@ from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.explore import exploration, explore, points_of
 from streamfs.training.promises.explored import Front, identity, lower_bound
 from streamfs.training.promises.front import FrontPoint, front, read_front, unbeaten, write_front
-from streamfs.training.promises.groups import read_groups
 from streamfs.training.promises.held_out import HeldOut
 
 FEATURES = ["mean(loud)", "mean(soft)"]
@@ -405,46 +404,3 @@ def test_streams_of_one_class_are_refused():
 def test_a_point_that_there_is_not_is_refused(found):
     with pytest.raises(ValueError, match=f"index is {len(found.points)}, expected 0 to {len(found.points) - 1}"):
         found.procedure(len(found.points))
-
-
-def groups_in(tmp_path, text):
-    path = tmp_path / "groups.csv"
-    path.write_text(text, encoding="utf-8")
-    streams = StreamSet(np.zeros((2, 1, 1)), ["a", "b"], ["t"], names=["p", "q"])
-    return read_groups(path, streams)
-
-
-def test_groups_come_in_the_order_of_the_streams(tmp_path):
-    assert groups_in(tmp_path, "stream,group\nq,attic\np,cellar\n") == ["cellar", "attic"]
-
-
-def test_groups_of_a_spreadsheet_are_read(tmp_path):
-    assert groups_in(tmp_path, "\ufeffstream,group\nq,attic\np,cellar\n") == ["cellar", "attic"]
-
-
-@pytest.mark.parametrize("content", [b"stream,group\np,K\xfcche\n", b"stream,group\np," + b"x" * 200_000])
-def test_a_file_of_groups_that_is_no_text_is_named(tmp_path, content):
-    path = tmp_path / "groups.csv"
-    path.write_bytes(content)
-    with pytest.raises(DataError, match=r"groups\.csv cannot be read"):
-        read_groups(path, StreamSet(np.zeros((1, 1, 1)), ["a"], ["t"], names=["p"]))
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("stream,group\np,attic,2\nq,attic\n", r"line 2 of .* has the further cells \['2'\]"),
-        ("stream,group\np,attic\n", "has no group for stream 'q'"),
-        (
-            "stream,group\np,attic\nq,attic\nr,attic\n",
-            "has a group for stream 'r', which is not one of the streams",
-        ),
-        ("stream,group\np,attic\nq,attic\np,cellar\n", "has stream 'p' in the groups 'attic' and 'cellar'"),
-        ("stream,group\np,attic\nq,\n", "line 3 of .*, expected a stream and its group"),
-        ("stream,room\np,attic\n", "line 2 of .*, expected a stream and its group"),
-        ("", "has no group for stream 'p'"),
-    ],
-)
-def test_groups_that_are_wrong_are_refused_by_the_name_of_the_stream(tmp_path, text, words):
-    with pytest.raises(DataError, match=words):
-        groups_in(tmp_path, text)
