@@ -95,6 +95,7 @@ USAGE = {
     "train pairs.csv -o x --catalogue some": "'some' is not one of 'essential', 'full'",
     "figure2 --png x.csv": "x.csv ends in '.csv', expected one of .png",
     "run pairs.streamfs": "Missing option '--broker'",
+    "run gateway.toml --broker mqtt://b": "gateway.toml has all settings, and excludes --broker",
     "run pairs.streamfs --broker localhost": "broker is 'localhost', expected mqtt://",
     "run pairs.streamfs --broker mqtt://host:99999": "broker is 'mqtt://host:99999'",
     "run pairs.streamfs --broker http://me:secret@host": "broker is 'http://me:***@host'",

@@ -153,8 +153,9 @@ def test_run_ends_if_no_messages_arrive(tmp_path, broker):
     assert "every node that sends is a stream, unless --pairs or --node names them" in result.err
     settings = f'model = "x.streamfs"\n[broker]\nurl = "{broker.url}"\n'
     (tmp_path / "gateway.toml").write_text(settings, encoding="utf-8")
-    result = process(tmp_path, "run", "--config", "gateway.toml", *idle)
-    assert "every node that sends is a stream, unless [streams] of gateway.toml names them" in result.err
+    for named in (["gateway.toml"], ["--config", "gateway.toml"]):
+        result = process(tmp_path, "run", *named, *idle)
+        assert "every node that sends is a stream, unless [streams] of gateway.toml names them" in result.err
 
 
 def test_systemd_is_notified_even_without_a_broker(first_steps, tmp_path, monkeypatch):

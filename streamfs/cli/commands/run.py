@@ -43,10 +43,10 @@ ADHOC = ("broker", "pairs", "nodes", "lateness", "grace", "prefix", "profile", "
     epilog=example_text(
         "streamfs run rooms.streamfs --broker mqtt://localhost",
         "streamfs run pairs.streamfs --broker mqtt://localhost --state state",
-        "streamfs run --config gateway.toml",
+        "streamfs run gateway.toml",
     )
 )
-@click.argument("model", type=OLD_FILE, required=False)
+@click.argument("model", metavar="[MODEL | SETTINGS]", type=OLD_FILE, required=False)
 @click.option(
     "--config",
     type=OLD_FILE,
@@ -91,8 +91,8 @@ def run(
 
     Nodes publish a number, or JSON such as {"t": 12.0, "v": 20.5, "seq": 3}, to sensors/{node}/{channel}.
     Decisions are published to {prefix}/decision/{stream}, the channels that a node has to send to
-    {prefix}/control/{node}. With --config the model is reloaded on SIGHUP, and the gateway waits for a broker that
-    is down.
+    {prefix}/control/{node}. With SETTINGS, a file that ends in .toml (or --config), the model is reloaded on
+    SIGHUP, and the gateway waits for a broker that is down.
     """
     is_reload_due = threading.Event()  # a supervisor may ask for it before there is a gateway
     signal.signal(signal.SIGHUP, lambda *_: is_reload_due.set())
@@ -102,6 +102,8 @@ def run(
     from streamfs.gateway.settings.settings import read_settings
     from streamfs.procedure.procedure import Decision
 
+    if adhoc["model"] is not None and adhoc["model"].suffix == ".toml" and config is None:
+        config, adhoc["model"] = adhoc["model"], None
     _check_usage(context, config, adhoc)
     settings = _settings(adhoc) if config is None else read_settings(config)
     if energy_log is not None:
@@ -172,15 +174,18 @@ def _check_energy_log(path: Path) -> None:
 
 def _check_usage(context: click.Context, config: Path | None, adhoc: dict[str, Any]) -> None:
     given = [
-        name for name in ("model", *ADHOC) if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        name
+        for name in ("model", *ADHOC)
+        if adhoc[name] is not None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
     if config is not None and given:
-        raise click.UsageError(f"--config excludes {given[0].upper() if given[0] == 'model' else _flag(given[0])}")
+        excluded = given[0].upper() if given[0] == "model" else _flag(given[0])
+        raise click.UsageError(f"{config} has all settings, and excludes {excluded}")
     if config is None:
         if adhoc["model"] is None:
-            raise click.UsageError("Missing argument 'MODEL', or --config with a gateway.toml.")
+            raise click.UsageError("Missing argument 'MODEL', or a gateway.toml.")
         if adhoc["broker"] is None:
-            raise click.UsageError("Missing option '--broker', or --config with a gateway.toml.")
+            raise click.UsageError("Missing option '--broker', or a gateway.toml in place of the model.")
         if adhoc["pairs"] and adhoc["nodes"]:
             raise click.UsageError("--pairs and --node exclude each other: the file names the nodes")
         if adhoc["spool"] and not adhoc["state"]:

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import product
 from pathlib import Path
 from statistics import median
 
@@ -107,6 +108,13 @@ def proposal(
     found |= already.quantities | {*already.left_out.values()}
     parts = [*_remarks_on(already), *(_section(name, devices, wanted) for name, devices in heard.items())]
     parts += [_guessed(each) for each in guessed] + [f"# {remark}\n" for remark in remarks]
+    parts += _doubled(
+        [
+            (already.nodes, already.quantities),
+            *((devices.nodes, _read(name, devices, wanted)) for name, devices in heard.items()),
+            *((each.nodes, each.quantities) for each in guessed),
+        ]
+    )
     nodes = [node for each in heard.values() for node in (*each.nodes, *each.known)]
     parts += _aliases(dict.fromkeys([*nodes, *(node for each in guessed for node in each.nodes)]))
     missing = [quantity for quantity in wanted if quantity not in found]
@@ -257,6 +265,17 @@ def _clocks(offsets: Mapping[str, Sequence[float]]) -> list[str]:
 
 def _counted(n: int, what: str) -> str:
     return f"{n} {what}{'s' * (n != 1)}"
+
+
+def _doubled(sources: Iterable[tuple[Iterable[str], Iterable[str]]]) -> list[str]:
+    """Return a remark on nodes of which several sources, given their nodes and quantities, read the same."""
+    numbers = Counter(pair for nodes, quantities in sources for pair in product(nodes, {*quantities}))
+    names = [*dict.fromkeys(node for (node, _), number in numbers.items() if number > 1)]
+    remark = (
+        f"# several of these sources read {_listed(names)}: leave out all but one that read the same device,\n"
+        '# and tell devices apart that differ, by topic = "{node...}/..", which takes in the levels before\n'
+    )
+    return [remark] if names else []
 
 
 def _aliases(nodes: Collection[str]) -> list[str]:

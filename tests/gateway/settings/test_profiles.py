@@ -611,6 +611,13 @@ def test_a_proposal_says_what_of_a_message_is_doubtful():
     assert "# time is '28.11.2026 03:30', which is not read as a time" in text
 
 
+def test_a_proposal_says_which_devices_several_sources_would_take_for_one():
+    zwave = ("zwave/kitchen/sensor_multilevel/endpoint_0/Air_temperature", '{"value":21.5}')
+    others = ("hub/kitchen_temperature/state", "21.4"), ("tele/attic/SENSOR", '{"DS18B20":{"Temperature":20.6}}')
+    assert "# several of these sources read kitchen: leave out all but one" in proposed(zwave, *others)
+    assert "several of these" not in proposed(zwave, others[1])
+
+
 def test_devices_in_one_payload_are_named():
     two = '{"Time":"2026-11-22T16:30:00","A1":{"Temperature":4},"A2":{"Temperature":5}}'
     text = proposed(("tele/ble/SENSOR", two), ("garden/soil", '{"t":1795365000,"moisture":3}'))
