@@ -1,8 +1,10 @@
 """Recorded streams in files: read in any layout, written with one row per stream and tick."""
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,7 +67,22 @@ def read_recording(
     paths: str | Path | Iterable[str | Path], layout: Layout, *, count: bool = False
 ) -> ReadStreams:
     """Read files or histories, with their steps of time and when streams begin; count times if asked."""
-    given = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    given = _given(paths)
+    try:
+        return _read_given(given, layout, count=count)
+    except OSError as error:
+        raise DataError(f"{error.filename or given[0]} cannot be read: {error.strerror or error}") from error
+
+
+def _given(paths: Any) -> list[Path]:
+    """Return the paths that are given, one or several; raise a TypeError if they are none."""
+    given = [paths] if isinstance(paths, str | PathLike) or not isinstance(paths, Iterable) else [*paths]
+    if not all(isinstance(path, str | PathLike) for path in given):
+        raise TypeError(f"paths is {reprlib.repr(paths)}, expected a path or several, such as 'streams.csv'")
+    return [*map(Path, given)]
+
+
+def _read_given(given: Sequence[Path], layout: Layout, *, count: bool) -> ReadStreams:
     is_said = layout.long not in (None, LONG) or (layout.long is None and layout.names_columns)
     readings = None if is_said else readings_of(given, layout.zone)
     if readings is None:

@@ -196,13 +196,3 @@ def test_a_block_ends_with_a_row(files, monkeypatch):
     for n_bytes in range(1, 40):
         monkeypatch.setattr(csv_text, "BLOCK", n_bytes)
         assert_array_equal(StreamSet.read(path, labelled=False, columns=["x"]).values.ravel(), [1, 2, 3])
-
-
-@pytest.mark.parametrize("wrong", [object(), 2j])
-@pytest.mark.parametrize(
-    "name",
-    ["stream", "time", "label", "groups", "window", "period", "max_age", "header", "columns", "values", "long"],
-)
-def test_a_field_of_another_type_is_named(files, name, wrong):
-    with pytest.raises(DataError, match=f"^{name} is .*, expected "):
-        StreamSet.read(files(log="time,x\n0,1\n") / "log.csv", **{name: wrong})

@@ -180,7 +180,7 @@ class ColumnGuess:
         """Take the columns that were named, with the form of their dates; none if they have no times."""
         if not set(columns) <= set(self.free):
             return None
-        cells = moments(self.cells, columns)
+        cells = moments(self.cells, columns, self.table.source)
         form = None if self._is_time(cells) else next(iter(date_forms(cells)), "")
         if form == "":
             return None
@@ -205,7 +205,11 @@ class ColumnGuess:
         hours = [c for c in self.table.columns if self._is_hour(self.cells[c])]
         for day in [date] if date is not None else self.free:
             for hour in hours:
-                both = moments(self.cells, (day, hour)) if day != hour else pl.Series([], dtype=pl.String)
+                both = (
+                    moments(self.cells, (day, hour), self.table.source)
+                    if day != hour
+                    else pl.Series([], dtype=pl.String)
+                )
                 form = None if len(both) and self._is_time(both) else next(iter(date_forms(both)), "")
                 if form != "":
                     self.free = [column for column in self.table.columns if column not in (day, hour)]
@@ -226,7 +230,7 @@ class ColumnGuess:
         texts = [c for c in self.free if c not in readings and not self._is_moment(self.cells[c])]
         if len(self.cells) >= COUNTED:
             texts = [c for c in texts if self.cells[c].drop_nulls().n_unique() > 1]  # others name the recording
-        when = moments(self.cells, times)
+        when = moments(self.cells, times, self.table.source)
         if when.n_unique() < (1 - MANY) * len(self.cells):
             table = self.cells.with_columns(when.alias("\0time"))
             return next((c for c in [*texts, *self.free] if divides(table, c, "\0time")), None)

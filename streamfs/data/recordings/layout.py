@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import numpy as np
+
 from streamfs.data.recordings.words import UNIT, check_values
 from streamfs.errors import DataError
 
@@ -145,8 +147,8 @@ class Layout:
             self._set_long(self.long)
         if self.values is not None:
             check_values(self.values)
-        if self.decimal not in (None, ",", "."):
-            raise DataError(f"decimal is {self.decimal!r}, expected ',' or '.'")
+        _check_word("decimal", self.decimal, (",", "."))
+        _check_word("resample", self.resample, RULES)
         for name in ("columns", "column_names", "header"):
             self._set_columns(name, getattr(self, name))
         if not isinstance(self.labels, str | Path | None):
@@ -156,26 +158,20 @@ class Layout:
             raise DataError(f"{given}; {advice}")
         check_period(self.period)
         check_period(self.window, "window")
-        if self.resample not in (None, *RULES):
-            raise DataError(f"resample is {self.resample!r}, expected {' or '.join(map(repr, RULES))}")
         if self.max_age is not None and not (_is_number(self.max_age) and self.max_age >= 0):
             raise DataError(f"max_age is {self.max_age!r}, expected a number of seconds of at least 0")
-        form = self.time_format
-        if form is not None and not (isinstance(form, str) and (form in UNITS or "%" in form)):
-            expected = "s, ms, us, ns or a format such as '%d.%m.%Y %H:%M'"
-            raise DataError(f"time_format is {self.time_format!r}, expected {expected}")
+        if not isinstance(self.labelled, bool | np.bool_):
+            raise DataError(f"labelled is {self.labelled!r}, expected True or False")
         if self.time_format is not None:
-            self._set_fraction(self.time_format)
-        self._check_zone()
+            self._set_format(self.time_format)
+        if self.time_zone is not None:
+            _check_zone(self.time_zone)
 
-    def _check_zone(self) -> None:
-        try:
-            ZoneInfo(self.zone)
-        except (ZoneInfoNotFoundError, TypeError, ValueError, OSError) as error:
-            raise DataError(f"time_zone is {self.time_zone!r}, expected a name such as 'Europe/Berlin'") from error
-
-    def _set_fraction(self, form: str) -> None:
+    def _set_format(self, form: str) -> None:
         """Read Python's ``.%f``, the fraction of a second, for which others write ``%.f``."""
+        if not (isinstance(form, str) and (form in UNITS or "%" in form)):
+            expected = "s, ms, us, ns or a format such as '%d.%m.%Y %H:%M'"
+            raise DataError(f"time_format is {form!r}, expected {expected}")
         object.__setattr__(self, "time_format", form.replace(".%f", "%.f"))
         if "%f" in str(self.time_format):
             raise DataError(
@@ -185,19 +181,20 @@ class Layout:
     def _set_columns(self, name: str, columns: Sequence[str] | None) -> None:
         if columns is None:
             return
-        is_some = isinstance(columns, Iterable) and not isinstance(columns, str | Mapping)
-        if not (is_some and 0 < len(set(columns)) == len(columns)):
+        is_some = isinstance(columns, Iterable) and not isinstance(columns, str | bytes | Mapping)
+        names = tuple(map(str, columns)) if is_some else ()  # those of pandas may be numbers
+        if not 0 < len(set(names)) == len(names):
             raise DataError(f"{name} is {columns!r}, expected the names of some columns, each once")
-        object.__setattr__(self, name, tuple(map(str, columns)))  # those of pandas may be numbers
+        object.__setattr__(self, name, names)
 
     def _set_streams(self) -> None:
         if self.stream is not None and not isinstance(self.stream, str):
-            if not (isinstance(self.stream, Sequence) and self.stream and all(self.stream)):
+            if not _are_names(self.stream):
                 raise DataError(f"stream is {self.stream!r}, expected a column, or several")
             object.__setattr__(self, "stream", self.stream[0] if len(self.stream) == 1 else tuple(self.stream))
 
     def _set_names(self) -> None:
-        for name in ("stream", "time", "label", "groups"):
+        for name in ("stream", "time", "label", "groups", "long"):
             object.__setattr__(self, name, _as_text(getattr(self, name)))
         if not isinstance(self.label, str | None):
             raise DataError(f"label is {self.label!r}, expected the name of a column")
@@ -206,8 +203,7 @@ class Layout:
 
     def _set_times(self) -> None:
         if not isinstance(self.time, str):
-            is_some = isinstance(self.time, Sequence) and 1 <= len(self.time) <= len(DATE_PARTS)
-            if not (is_some and all(self.time)):
+            if not (_are_names(self.time) and len(self.time) <= len(DATE_PARTS)):
                 others = f"those of date and time of day, or those of {', '.join(DATE_PARTS)}"
                 raise DataError(f"time is {self.time!r}, expected a column, {others}")
             object.__setattr__(self, "time", self.time[0] if len(self.time) == 1 else tuple(self.time))
@@ -255,8 +251,8 @@ class Layout:
         )
 
     def _set_long(self, long: Sequence[str]) -> None:
-        is_some = isinstance(long, Sequence) and not isinstance(long, str)
-        if not is_some or len(long) != 4 or not all(long[1:]) or len(set(long)) < 4:
+        is_some = isinstance(long, Sequence) and len(long) == 4
+        if not (is_some and isinstance(long[0], str | None) and _are_names(long[1:]) and len(set(long)) == 4):
             raise DataError(f"long is {long!r}, expected four columns: of stream, time, sensor and value")
         if self.stream not in (None, long[0]) or self.time not in (TIME, long[1]):
             raise DataError("long names the columns of stream and time: leave out stream and time")
@@ -292,8 +288,32 @@ def check_period(period: float | None, name: str = "period") -> None:
         raise DataError(f"{name} is {period!r}, expected a positive number of seconds")
 
 
-def _is_number(number: object) -> bool:
-    return isinstance(number, Real) and isfinite(number)
+def _check_word(name: str, word: object, words: Sequence[str]) -> None:
+    """Refuse what is neither None nor one of some words."""
+    if word is not None and not (isinstance(word, str) and word in words):
+        raise DataError(f"{name} is {word!r}, expected {' or '.join(map(repr, words))}")
+
+
+def _check_zone(zone: object) -> None:
+    try:
+        is_known = isinstance(zone, str) and bool(ZoneInfo(zone))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        is_known = False
+    if not is_known:
+        raise DataError(f"time_zone is {zone!r}, expected a name such as 'Europe/Berlin'")
+
+
+def _is_number(number: Any) -> bool:
+    try:
+        return isinstance(number, Real) and isfinite(number)
+    except OverflowError:  # a whole number beyond floats
+        return False
+
+
+def _are_names(names: Any) -> bool:
+    """Return whether these are one or several names of columns."""
+    is_some = isinstance(names, list | tuple) and len(names) > 0
+    return is_some and all(isinstance(name, str) and name for name in names)
 
 
 def _as_text(names: Any) -> Any:

@@ -218,7 +218,7 @@ def _timed(
 ) -> tuple[int, pl.DataFrame, Times]:
     """Read the times of a batch."""
     n_before, batch = numbered
-    times = times_of(moments(batch, meaning.times), layout, table.source, n_before, table.decimal)
+    times = times_of(moments(batch, meaning.times, table.source), layout, table.source, n_before, table.decimal)
     return n_before, batch, times
 
 

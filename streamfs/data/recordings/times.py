@@ -30,12 +30,19 @@ _EXPECTED = (
 )
 
 
-def moments(rows: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
+def moments(rows: pl.DataFrame, columns: Sequence[str], source: object) -> pl.Series:
     """Return the column of times of some rows; a date and a time of day, or parts of them, are put together."""
     if len(columns) == 1:
         return rows[columns[0]]
-    if len(columns) > 2:
-        return _together([rows[column] for column in columns])
+    try:
+        return _of_parts(rows, columns) if len(columns) > 2 else _of_date_and_hour(rows, columns)
+    except pl.exceptions.PolarsError as error:
+        kinds = " and ".join(f"{column} of type {rows[column].dtype}" for column in columns)
+        raise LayoutError(f"times of {source} are {kinds}, expected texts, numbers or dates") from error
+
+
+def _of_date_and_hour(rows: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
+    """Return dates and times of day as datetimes, or as texts of them."""
     date, hour = rows[columns[0]], rows[columns[1]]
     name = " and ".join(columns)
     if isinstance(hour.dtype, pl.Time) and date.dtype.is_temporal():
@@ -47,8 +54,9 @@ def moments(rows: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
     )
 
 
-def _together(parts: Sequence[pl.Series]) -> pl.Series:
+def _of_parts(rows: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
     """Return years, months, days and so on as texts of dates."""
+    parts = [rows[column] for column in columns]
     whole = [part if part.dtype == pl.String else part.cast(pl.Int64, strict=False) for part in parts]
     texts = [part.cast(pl.String).str.strip_chars().str.zfill(2) for part in whole]
     texts += [pl.Series(["00"])] * (len(DATE_PARTS) - len(parts))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from streamfs.data.recordings.grid import Steps, measure_steps, period_of, require_ticks
+from streamfs.data.recordings.grid import Steps, measure_steps, period_of, require_ticks, source_of
 from streamfs.data.recordings.rows import Rows
 from streamfs.data.recordings.timelines import divide, timeline
 from streamfs.data.recordings.unmet import UnmetError
@@ -29,7 +29,7 @@ def of_windows(rows: Rows, labels: Sequence[str], seconds: float) -> list[str]:
         )
     hole = hole_of(period, steps, rows.layout.max_age)
     windows, of_row = cut(line, period, n_ticks, hole)
-    _require_windows(windows, line, hole, seconds)
+    _require_windows(windows, line, hole, seconds, source_of(rows))
     kept = np.unique(of_row[of_row >= 0])
     kept = kept[windows.labels[kept] >= 0] if rows.layout.labelled else kept
     if not len(kept):
@@ -61,7 +61,9 @@ def _label_rows(rows: Rows, labels: Sequence[str]) -> None:
             block.labels = codes[block.streams]
 
 
-def _require_windows(windows: Windows, line: Timeline, hole: float, seconds: float) -> None:
+def _require_windows(windows: Windows, line: Timeline, hole: float, seconds: float, source: str) -> None:
+    if not len(line.times):
+        raise UnmetError(f"window is {seconds:g} s, and no row of {source} has a time")
     if not windows.n_cut:
         first = np.flatnonzero(line.begins(hole))
         spans = line.times[np.append(first[1:], len(line.times)) - 1] - line.times[first]
