@@ -27,6 +27,7 @@ def stream_set_html(streams: "StreamSet") -> str:
         f"StreamSet of {len(streams)} streams of up to {streams.n_ticks} ticks of {streams.period:g} s, with "
         f"{len(streams.columns)} columns"
     )
+    line += f"; windows left out: {streams.n_left_out}" if streams.n_left_out else ""
     charts = [_medians(streams, column) for column in streams.columns[:MOST_COLUMNS]]
     left_out = len(streams.columns) - len(charts)
     name = "Medians by class" + (f", without {left_out} further columns" if left_out else "")

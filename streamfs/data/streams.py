@@ -65,6 +65,9 @@ class StreamSet:
         What streams count, as `weighted` was told.
     starts : ndarray of shape (n_streams,), or None
         When streams began, in seconds, as `starting` was told, or the files say; NaN is not known.
+    n_left_out : int
+        How many windows `read` or `from_frame` left out beside these streams, since their rows do not have one
+        label to nine in ten. Some of the streams, as `take` returns them, have 0.
 
     Raises
     ------
@@ -81,6 +84,7 @@ class StreamSet:
     groups: npt.NDArray[Any] | None = None
     weights: Array | None = None
     starts: Array | None = None
+    n_left_out: int = 0
 
     def __init__(
         self,
@@ -107,6 +111,7 @@ class StreamSet:
         streams = cls.of_arrays(found.arrays)
         streams.starts = np.where(np.isfinite(found.starts), found.starts, np.nan)
         of_windows = None if found.windows is None else found.windows.groups
+        streams.n_left_out = 0 if found.windows is None else found.windows.n_left_out
         streams.groups = of_windows if found.groups is None else np.asarray(found.groups)
         return streams
 
@@ -170,9 +175,10 @@ class StreamSet:
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{c} {(self.labels == c).sum()}" for c in self.classes)
+        left_out = f", windows left out {self.n_left_out}" if self.n_left_out else ""
         return (
             f"StreamSet({len(self)} streams of up to {self.n_ticks} ticks of {self.period:g} s, "
-            f"columns {', '.join(self.columns)}, labels {counts})"
+            f"columns {', '.join(self.columns)}, labels {counts}{left_out})"
         )
 
     def _repr_html_(self) -> str:

@@ -89,7 +89,14 @@ def test_windows_are_unlabelled_where_labels_may_be_missing(files):
         ("desk/2", ""),
         ("desk/3", "off"),
     ]
-    assert StreamSet.read(path, window=600).names == ("desk/1", "desk/3")
+    assert streams.n_left_out == 0
+    assert "left out" not in repr(streams)
+    kept = StreamSet.read(path, window=600)
+    assert (kept.names, kept.n_left_out) == (("desk/1", "desk/3"), 1)
+    assert repr(kept).endswith("labels off 1, on 1, windows left out 1)")
+    assert "windows left out: 1" in kept._repr_html_()
+    assert kept.grouped(["a", "b"]).n_left_out == 1
+    assert kept[:1].n_left_out == 0  # of these it is not known
 
 
 def test_runs_intervals_and_labelled_streams_are_cut_likewise(files):
