@@ -89,7 +89,16 @@ def test_evaluate_shows_groups(command, first_steps):
     labelled = sum(row["labelled"] for row in figures["classes"])
     assert [(row["group"], row["streams"]) for row in figures["groups"]] == [("hall", 30), ("lab", 10)]
     assert sum(row["labelled"] for row in figures["groups"]) == labelled
-    assert "\ngroup " in command("evaluate", "pairs.streamfs", "new.parquet", "--groups", "rooms.csv").out
+    grouped = ["evaluate", "pairs.streamfs", "new.parquet", "--groups", "rooms.csv"]
+    assert "\ngroup " in command(*grouped).out
+    at = figures["confidence"]
+    ((low, same),) = command(*grouped, "--sweep", f"0.5,{at}", "--json").rows
+    assert same["groups"] == figures["groups"]
+    assert sum(row["labelled"] for row in low["groups"]) == round(low["completeness"] * low["streams"])
+    lines = command(*grouped, "--sweep", f"0.5,{at}").out.split("\nconfidence  group ")[1].splitlines()
+    assert [line.split()[:3] for line in lines[2:6]] == [
+        [confidence, *row] for confidence in ("0.5", f"{at:g}") for row in (("hall", "30"), ("lab", "10"))
+    ]
 
 
 def test_evaluate_and_replay_agree(command, first_steps):

@@ -61,9 +61,9 @@ def evaluate(
     cost, that of all features that MODEL could choose from.
     A confidence that is not known is a threshold that depends on the tick, or another rule; --sweep tries others.
     A table by class has the streams labelled so and the share of them that is right, and the share of the streams
-    that are so that was found; with --groups there is one by group, too. Of a promise it says whether it is kept
-    here, and in what decisions differ from where it was certified. It also says if MODEL was trained on some of
-    the streams.
+    that are so that was found; with --groups there is one by group, too, also of --sweep. Of a promise it says
+    whether it is kept here, and in what decisions differ from where it was certified. It also says if MODEL was
+    trained on some of the streams.
     """
     parameters.protect_inputs({"MODEL": model, **streams.inputs}, {"--csv": csv_path, "--png": png_path})
     from streamfs.cli import console
@@ -91,7 +91,7 @@ def evaluate(
         kept = read_fingerprints(procedure.about)
         n_known_again = n_known(kept, recorded)
         group_of = streams.groups_of(recorded)
-        groups = {} if group_of is None else {"groups": evaluations[0].by_group(group_of)}
+        groups = [{} if group_of is None else {"groups": each.by_group(group_of)} for each in evaluations]
         if csv_path:
             evaluation.write_csv(rows, csv_path)
         if png_path:
@@ -100,15 +100,22 @@ def evaluate(
                 plots.save(plots.sweep_figure(evaluations, sent, measured[0]["unit"]), png_path)
     if as_json:
         promise = {} if monitor is None or sweep else {"promise": monitor.to_json()}
-        classes = {} if sweep else {"classes": evaluations[0].by_class(), **groups}
+        classes = {} if sweep else {"classes": evaluations[0].by_class()}
         known = {} if sweep else {"trained_on": n_known_again / max(len(kept), 1)}
-        console.print_json(rows if sweep else rows[0] | classes | promise | known)
+        tables = [row | classes | found for row, found in zip(rows, groups, strict=True)]
+        console.print_json(tables if sweep else tables[0] | promise | known)
     else:
         console.print_table([{name: row[name] for name in row if name not in NOT_IN_TABLE} for row in rows])
         if not sweep:
             console.print_table(evaluations[0].by_class())
-            for table in groups.values():
-                console.print_table(table)
+        if group_of is not None:
+            console.print_table(
+                [
+                    ({"confidence": row["confidence"]} if sweep else {}) | group
+                    for row, found in zip(rows, groups, strict=True)
+                    for group in found["groups"]
+                ]
+            )
         console.say(f"Paid is in {rows[0]['unit']}.")
         if monitor is not None:
             console.say(_kept(monitor))
