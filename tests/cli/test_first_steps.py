@@ -97,7 +97,7 @@ def test_evaluate_shows_groups(command, first_steps):
     assert sum(row["labelled"] for row in low["groups"]) == round(low["completeness"] * low["streams"])
     lines = command(*grouped, "--sweep", f"0.5,{at}").out.split("\nconfidence  group ")[1].splitlines()
     assert [line.split()[:3] for line in lines[2:6]] == [
-        [confidence, *row] for confidence in ("0.5", f"{at:g}") for row in (("hall", "30"), ("lab", "10"))
+        [confidence, *row] for confidence in ("0.5", f"{at:.4g}") for row in (("hall", "30"), ("lab", "10"))
     ]
 
 
