@@ -196,3 +196,16 @@ def test_a_block_ends_with_a_row(files, monkeypatch):
     for n_bytes in range(1, 40):
         monkeypatch.setattr(csv_text, "BLOCK", n_bytes)
         assert_array_equal(StreamSet.read(path, labelled=False, columns=["x"]).values.ravel(), [1, 2, 3])
+
+
+@pytest.mark.parametrize("n_bytes", [7, 2**20])
+@pytest.mark.parametrize("comment", ["# restarted", "  # battery, low, again, now", "#"])
+def test_comments_between_rows_are_no_rows(files, monkeypatch, comment, n_bytes):
+    monkeypatch.setattr(csv_text, "BLOCK", n_bytes)
+    path = files(log=f"time,x,y\n0,1,2\n{comment}\n1,3,4\n{comment}\n{comment}\n2,5,6\n") / "log.csv"
+    assert_array_equal(StreamSet.read(path, labelled=False).values[0], [[1, 2], [3, 4], [5, 6]])
+
+
+def test_rows_that_begin_with_a_number_sign_are_rows(files):
+    path = files(log="stream,time,x\n#1,0,5\n#2,0,6\n") / "log.csv"
+    assert StreamSet.read(path, labelled=False).names == ("#1", "#2")

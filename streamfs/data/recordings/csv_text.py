@@ -33,6 +33,7 @@ _NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?")
 _FRACTION = re.compile(r"[+-]?\d*\.\d+")
 _BLANK = re.compile(rb"\A(?:[ \t]*\r?\n)+")
 _COMMENTS = re.compile(rb"(?:\s*#[^\n]*\n)*")
+_COMMENT = re.compile(rb"(?m)^[ \t]*#[^\n]*(?:\n|\Z)")
 _SPACES, _AROUND = re.compile(rb" +"), re.compile(rb"(?m)^ | (?=\r?\n)")
 _SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
 
@@ -85,7 +86,7 @@ class CsvText:
                 while (end := rest.rfind(b"\n", 0, end) + 1) and rest.count(b'"', 0, end) % 2:
                     end -= 1
                 if end:
-                    yield rest[:end]
+                    yield _without_inner_comments(rest[:end], header, separator.encode())
                     rest = rest[end:]
                 elif len(rest) > _LONGEST_ROW:
                     raise DataError(
@@ -93,6 +94,7 @@ class CsvText:
                     )
             if rest:
                 end_of_file = _without_last_comments(rest, header, separator.encode())
+                end_of_file = _without_inner_comments(end_of_file, header, separator.encode())
                 _require_whole(end_of_file, header, separator.encode(), self.path)
                 yield end_of_file
 
@@ -206,6 +208,14 @@ def _without_comments(block: bytes) -> bytes:
 def _split(line: bytes, separator: str) -> list[str]:
     """Return the cells of a line without quotes."""
     return line.decode(errors="replace").strip().split(None if separator == " " else separator)
+
+
+def _without_inner_comments(block: bytes, header: bytes, separator: bytes) -> bytes:
+    """Return lines of a CSV file without those that begin with #, and have not as many cells as a row."""
+    if b"#" not in block or b'"' in block:
+        return block
+    n_between = header.count(separator)
+    return _COMMENT.sub(lambda line: line[0] if line[0].count(separator) == n_between else b"", block)
 
 
 def _without_last_comments(block: bytes, header: bytes, separator: bytes) -> bytes:
