@@ -10,7 +10,7 @@ _BURST, _BURST_SHARE = 1.0, 0.25
 """Seconds, and share of the interval that it was asked for, within both of which messages of a device are one."""
 
 _LONGEST_BURST = 60.0
-"""Seconds after which, if not after that interval, they are a device that reports all the time."""
+"""Seconds after which they are of a device that reports all the time: what a broker has kept comes in less."""
 
 _SKIPPED, _ENOUGH, _TOO_MANY = 2, 2, 5
 """Gaps after a message: not counted, that show obedience, that show the contrary."""
@@ -108,7 +108,7 @@ class Obedience:
 def _is_report(device: Device, gap: float, most: float, now: float) -> bool:
     """Return whether a message after a gap is the first of a burst, or that has become too long for one."""
     is_burst = gap <= min(_BURST, _BURST_SHARE * most)
-    if is_burst and device.burst_since is not None and now < device.burst_since + min(most, _LONGEST_BURST):
+    if is_burst and device.burst_since is not None and now < device.burst_since + _LONGEST_BURST:
         return False
     was_known, device.burst_since = device.burst_since is not None, now
     return was_known or not is_burst
