@@ -190,7 +190,9 @@ class Conduct:
         device.topic, device.spreading_factor = topic, spreading_factor
         for setting in device.settings.values():
             setting.n_heard += 1
-        if before is not None:
+        if before is None:
+            device.burst_since = None
+        else:
             self._obedience.observe(device, now - before, now)
         return [*self._due(device, now), *self._host.take_requests()]
 

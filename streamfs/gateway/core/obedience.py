@@ -107,8 +107,10 @@ class Obedience:
 
 def _is_report(device: Device, gap: float, most: float, now: float) -> bool:
     """Return whether a message after a gap is the first of a burst, or that has become too long for one."""
-    is_burst = gap <= min(_BURST, _BURST_SHARE * most)
-    if is_burst and device.burst_since is not None and now < device.burst_since + _LONGEST_BURST:
-        return False
-    was_known, device.burst_since = device.burst_since is not None, now
-    return was_known or not is_burst
+    if gap <= min(_BURST, _BURST_SHARE * most):
+        if device.burst_since is None:
+            device.burst_since = now - gap
+        if now < device.burst_since + _LONGEST_BURST:
+            return False
+    device.burst_since = now
+    return True

@@ -152,9 +152,9 @@ class Transport:
 
     @property
     def answer_lost(self) -> bool:
-        """Whether the broker has accepted a connection since this was last read, and an earlier one unheard.
+        """Whether the broker has accepted a connection since this was last read, after one whose CONNACK was lost.
 
-        It may have made a session with that one, which it now says was there.
+        With that one it may have begun a session, which it now says was present.
         """
         lost, self._answer_lost = self._answer_lost, False
         return lost

@@ -158,6 +158,17 @@ def test_a_device_that_reports_all_the_time_is_seen_not_to_rest(seconds, is_noti
     assert obedience.is_due(device, resting, seconds) == is_noticed
 
 
+def test_messages_together_after_a_silence_on_a_topic_are_one():
+    core = begun("tasmota")
+    core.conduct.meet("a", "a", "tasmota", 0.0)
+    core.conduct.want("a", [], ["temperature"])
+    device = core.conduct.devices["tasmota|a"]
+    for at, topic in ((0.0, "one"), (3600.0, "one"), (7200.0, "two"), (7200.2, "two")):
+        core.conduct.hear("a", "tasmota", at, topic)
+        device.settings[""].is_acknowledged = True
+    assert device.n_skipped == 1
+
+
 def test_a_device_that_refuses_is_not_asked_again_until_it_starts_anew():
     core = begun(Z)
     (asked,) = said(core.take([report(0.0, 0.0)]))
