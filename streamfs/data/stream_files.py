@@ -29,6 +29,7 @@ from streamfs.data.recordings.timelines import timeline
 from streamfs.data.recordings.unmet import UnmetError
 from streamfs.data.recordings.window_streams import hole_of
 from streamfs.data.recordings.windows import Windows
+from streamfs.data.stream_arrays import StreamArrays
 from streamfs.errors import DataError, LayoutError
 
 SENSOR, VALUE = "sensor", "value"
@@ -39,17 +40,6 @@ LONG = STREAM, TIME, SENSOR, VALUE
 _LONG = pl.Schema({STREAM: pl.String, TIME: pl.Float64, SENSOR: pl.String, VALUE: pl.Float64})
 _MOST_KINDS = 3  # of files
 _MOST_GUESSES = 6
-
-
-class StreamArrays(NamedTuple):
-    """Contents of a file: the arguments of `StreamSet`, in order."""
-
-    values: Array
-    labels: Sequence[str]
-    columns: Sequence[str]
-    period: float
-    names: Sequence[str]
-    lengths: Integers
 
 
 class ReadStreams(NamedTuple):

@@ -9,7 +9,7 @@ from feature_extractors.report import Policy, from_ticks, silent_ticks, split_ch
 from streamfs.data.ends import first_complete
 
 if TYPE_CHECKING:
-    from streamfs.data.streams import StreamSet
+    from streamfs.data.viewed_streams import ViewedStreams
 
 View = Callable[..., Array]
 """`Policy.sent` or `Policy.seen`."""
@@ -18,7 +18,9 @@ AS_SEEN = {Policy.seen: Policy(), Policy.sent: Policy("delta", 0.0)}
 """Policies by which a column that a gateway has seen is viewed: it is sent where it changes."""
 
 
-def views(streams: "StreamSet", view: View, channels: Sequence[str], max_silence: float | None) -> Iterator[Array]:
+def views(
+    streams: "ViewedStreams", view: View, channels: Sequence[str], max_silence: float | None
+) -> Iterator[Array]:
     """Yield what policies make of columns, shape (n_streams, n_ticks); NaN before their channels open."""
     silence, begins = silent_ticks(max_silence, streams.period), None
     for channel in channels:
@@ -34,7 +36,7 @@ def views(streams: "StreamSet", view: View, channels: Sequence[str], max_silence
         yield from_ticks(viewed, streams.column(column), begins + opening - 1)
 
 
-def _begins(streams: "StreamSet", channels: Sequence[str], max_silence: float | None) -> Integers:
+def _begins(streams: "ViewedStreams", channels: Sequence[str], max_silence: float | None) -> Integers:
     """Return the tick, from 0, at which each stream's episode opens; its length if it never does."""
     needed = [channel for channel in channels if split_opening(channel)[1] == 1]
     return first_complete(streams.seen_through(needed, max_silence).values, streams.lengths)

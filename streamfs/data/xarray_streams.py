@@ -8,7 +8,7 @@ import numpy.typing as npt
 from feature_extractors.arrays import Array
 from streamfs.base.optional import load_optional
 from streamfs.data.ends import ends_of
-from streamfs.data.stream_files import StreamArrays
+from streamfs.data.stream_arrays import StreamArrays
 from streamfs.errors import DataError
 
 DIMENSIONS = "stream", "time", "column"

@@ -1,0 +1,92 @@
+"""The arrays of recorded streams, and what is refused of them."""
+
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.arrays import Array, Integers
+from feature_extractors.base import LARGEST
+from streamfs.errors import DataError
+
+_AXES = "(n_streams, n_ticks, n_columns)"
+
+MISSING_LABELS = {"none", "nan", "nat", "<na>"}
+"""The texts of what stands for no label in frames and arrays, in lower case."""
+
+
+class StreamArrays(NamedTuple):
+    """Contents of a file: the arguments of `StreamSet`, in order."""
+
+    values: Array
+    labels: Sequence[str] | npt.NDArray[np.str_]
+    columns: Sequence[str]
+    period: float
+    names: Sequence[str]
+    lengths: Integers
+
+
+def require_shape(what: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    """Refuse arrays of another shape."""
+    if shape != expected:
+        raise DataError(f"{what} have shape {shape}, expected {expected}")
+
+
+def require_axes(values: Array) -> None:
+    """Refuse values that have not the axes of streams, ticks and columns."""
+    if values.ndim != 3:
+        axes = ": give streams of one column as values[:, :, np.newaxis]" if values.ndim == 2 else ""
+        raise DataError(f"values have shape {values.shape}, expected {_AXES}{axes}")
+
+
+def require_columns_last(values: Array, n_named: int) -> None:
+    """Refuse values whose axes of ticks and columns are exchanged, by the number of columns that have names."""
+    _, n_ticks, n_columns = values.shape
+    if n_named == n_ticks != n_columns:
+        turned = f"expected {_AXES} with {n_ticks} columns: turn the axes by values.transpose(0, 2, 1)"
+        raise DataError(f"values have shape {values.shape}, {turned}")
+
+
+def require_numbers(values: Array, columns: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse values that are infinite, or too large to be summed."""
+    if (values > LARGEST).any() or (values < -LARGEST).any():
+        stream, tick, column = np.argwhere(np.abs(values) > LARGEST)[0]
+        raise DataError(
+            f"{columns[column]} of stream {names[stream]} is {values[stream, tick, column]:g} "
+            f"at tick {tick + 1}, expected at most {LARGEST:g}; a missing reading is NaN, "
+            "or in a file a word that values take as missing, such as inf=missing"
+        )
+
+
+def require_lengths(lengths: Integers, n_ticks: int) -> None:
+    """Refuse lengths of streams beyond their ticks."""
+    wrong = lengths[(lengths < 0) | (lengths > n_ticks)]
+    if len(wrong):
+        raise DataError(f"a length is {wrong[0]}, expected 0 to {n_ticks} ticks")
+
+
+def require_labels(labels: npt.NDArray[Any], names: Sequence[str]) -> None:
+    """Refuse labels that are missing, as frames have them: their texts would be classes."""
+    for name, label in zip(names, labels.tolist(), strict=True) if labels.dtype.kind in "fMOm" else ():
+        if not isinstance(label, str) and str(label).lower() in MISSING_LABELS:
+            raise DataError(f"the label of stream {name} is {label}: leave out streams without one")
+
+
+def as_names(what: str, names: Iterable[object]) -> tuple[str, ...]:
+    """Return names as text, which numbers may be."""
+    found = tuple(names)
+    for number, name in enumerate(found, 1):
+        if not isinstance(name, str | Integral):
+            raise DataError(f"{what} {number} has the name {name!r}, expected a text")
+    return tuple(map(str, found))
+
+
+def whole_lengths(lengths: npt.ArrayLike) -> Integers:
+    """Return lengths of streams as whole numbers; NaN is 0."""
+    asked = np.asarray(lengths)
+    whole: Integers = np.nan_to_num(asked).astype(np.int64)
+    if (whole != asked).any():
+        raise DataError(f"a length is {asked[whole != asked][0]}, expected a whole number of ticks")
+    return whole
