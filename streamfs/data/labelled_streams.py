@@ -10,7 +10,7 @@ import numpy.typing as npt
 from feature_extractors.arrays import Array, Integers
 from feature_extractors.spelling import nearest
 from streamfs.data.drawing import draw_groups, draw_streams
-from streamfs.data.recordings.layout import check_period
+from streamfs.data.recordings.layout_checks import check_period
 from streamfs.data.recordings.tables import check_names
 from streamfs.data.stream_arrays import (
     StreamArrays,

@@ -19,7 +19,8 @@ from streamfs.data.recordings.grid import Steps, count_times, measure_steps, per
 from streamfs.data.recordings.groups import groups_of
 from streamfs.data.recordings.histories import readings_of
 from streamfs.data.recordings.labels import label, label_rows
-from streamfs.data.recordings.layout import LABEL, PLACES, RUNS, STREAM, TIME, Layout
+from streamfs.data.recordings.layout import Layout
+from streamfs.data.recordings.layout_words import LABEL, PLACES, RUNS, STREAM, TIME
 from streamfs.data.recordings.proposals import guess, recorded
 from streamfs.data.recordings.proposed_windows import proposed_window
 from streamfs.data.recordings.rows import MissingColumnError, Rows, read_rows

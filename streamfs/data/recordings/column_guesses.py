@@ -12,7 +12,8 @@ from feature_extractors.arrays import Array
 from streamfs.data.recordings.column_contents import COUNTED, are_two_states, comes_back, divides, is_in_parts
 from streamfs.data.recordings.date_forms import date_forms
 from streamfs.data.recordings.grid import MANY
-from streamfs.data.recordings.layout import DATE_PARTS, LABEL, RUNS, STREAM, TIME, Layout
+from streamfs.data.recordings.layout import Layout
+from streamfs.data.recordings.layout_words import DATE_PARTS, LABEL, RUNS, STREAM, TIME
 from streamfs.data.recordings.tables import Table, numbers_of
 from streamfs.data.recordings.times import is_epoch, moments, times_of
 from streamfs.data.recordings.words import COMMA, MOST_WORDS, coded, words_of

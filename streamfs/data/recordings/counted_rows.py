@@ -5,7 +5,8 @@ from functools import partial
 
 import polars as pl
 
-from streamfs.data.recordings.layout import ROWS, STREAM, Layout
+from streamfs.data.recordings.layout import Layout
+from streamfs.data.recordings.layout_words import ROWS, STREAM
 from streamfs.data.recordings.tables import Table
 
 _NAME = "\0name"

@@ -14,7 +14,7 @@ from typing import IO, NamedTuple, cast
 
 from streamfs.base.plain_files import plain
 from streamfs.data.recordings.hidden_header import SEPARATORS, cells_of, hidden_header, places
-from streamfs.data.recordings.layout import LABEL, STREAM, TIME
+from streamfs.data.recordings.layout_words import LABEL, STREAM, TIME
 from streamfs.errors import DataError, LayoutError
 
 BOM = b"\xef\xbb\xbf"

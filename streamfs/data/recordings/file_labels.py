@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from streamfs.data.recordings.layout import FOLDER, NAME
+from streamfs.data.recordings.layout_words import FOLDER, NAME
 from streamfs.data.recordings.rows import Rows
 from streamfs.errors import DataError
 

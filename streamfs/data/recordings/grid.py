@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feature_extractors.arrays import Array, Integers
-from streamfs.data.recordings.layout import RUNS, Layout
+from streamfs.data.recordings.layout import Layout
+from streamfs.data.recordings.layout_words import RUNS
 from streamfs.data.recordings.rows import Rows
 from streamfs.errors import DataError, LayoutError
 

@@ -13,7 +13,8 @@ from feature_extractors.arrays import Array, Integers
 from streamfs.data.recordings.clock_changes import refuse_shown_twice
 from streamfs.data.recordings.date_forms import date_forms
 from streamfs.data.recordings.file_labels import PLACES_OF_FILES, of_files, proposed_place
-from streamfs.data.recordings.layout import LABEL, PLACES, RUNS, STREAM, Layout
+from streamfs.data.recordings.layout import Layout
+from streamfs.data.recordings.layout_words import LABEL, PLACES, RUNS, STREAM
 from streamfs.data.recordings.rows import Rows
 from streamfs.data.recordings.sensor_labels import Intervals, intervals_of_sensor
 from streamfs.data.recordings.tables import bare_name, ending_of, read_table, texts_of

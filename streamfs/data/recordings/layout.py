@@ -1,44 +1,24 @@
 """What the columns of a recording mean, and how its rows get onto a grid of ticks."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
-from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 
+from streamfs.data.recordings.layout_checks import (
+    are_names,
+    as_text,
+    check_period,
+    check_word,
+    check_zone,
+    each_once,
+    form_of_times,
+    is_number,
+)
+from streamfs.data.recordings.layout_words import DATE_PARTS, PLACES, RULES, RUNS, TIME
 from streamfs.data.recordings.words import UNIT, check_values
 from streamfs.errors import DataError
-
-STREAM, TIME, LABEL = "stream", "time", "label"
-"""The columns that are not readings, unless a layout says otherwise."""
-
-ROWS = "rows"
-"""In place of a column of times: the rows of a stream follow each other."""
-
-FOLDER = "folder"
-"""The labels are the names of the files' folders."""
-
-NAME = "name"
-"""The labels are what the names of the files begin with, before a number or a point."""
-
-RUNS = "runs"
-"""Each run of rows with one label in its column is a stream."""
-
-PLACES = FOLDER, NAME, RUNS
-"""Where labels may be besides in a column and in a file."""
-
-DATE_PARTS = ("year", "month", "day", "hour", "minute", "second")
-"""What columns of a time are, if they are more than two."""
-
-RULES = ("last", "mean")
-"""How several readings at one tick become one."""
-
-UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-"""Times that are numbers, by how many of them make a second."""
 
 
 @dataclass(frozen=True)
@@ -147,10 +127,11 @@ class Layout:
             self._set_long(self.long)
         if self.values is not None:
             check_values(self.values)
-        _check_word("decimal", self.decimal, (",", "."))
-        _check_word("resample", self.resample, RULES)
+        check_word("decimal", self.decimal, (",", "."))
+        check_word("resample", self.resample, RULES)
         for name in ("columns", "column_names", "header"):
-            self._set_columns(name, getattr(self, name))
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, each_once(name, getattr(self, name)))
         if not isinstance(self.labels, str | Path | None):
             places = ", ".join(map(repr, PLACES))
             given = f"labels is of type {type(self.labels).__name__}, expected {places} or the path of a file"
@@ -158,44 +139,24 @@ class Layout:
             raise DataError(f"{given}; {advice}")
         check_period(self.period)
         check_period(self.window, "window")
-        if self.max_age is not None and not (_is_number(self.max_age) and self.max_age >= 0):
+        if self.max_age is not None and not (is_number(self.max_age) and self.max_age >= 0):
             raise DataError(f"max_age is {self.max_age!r}, expected a number of seconds of at least 0")
         if not isinstance(self.labelled, bool | np.bool_):
             raise DataError(f"labelled is {self.labelled!r}, expected True or False")
         if self.time_format is not None:
-            self._set_format(self.time_format)
+            object.__setattr__(self, "time_format", form_of_times(self.time_format))
         if self.time_zone is not None:
-            _check_zone(self.time_zone)
-
-    def _set_format(self, form: str) -> None:
-        """Read Python's ``.%f``, the fraction of a second, for which others write ``%.f``."""
-        if not (isinstance(form, str) and (form in UNITS or "%" in form)):
-            expected = "s, ms, us, ns or a format such as '%d.%m.%Y %H:%M'"
-            raise DataError(f"time_format is {form!r}, expected {expected}")
-        object.__setattr__(self, "time_format", form.replace(".%f", "%.f"))
-        if "%f" in str(self.time_format):
-            raise DataError(
-                f"time_format is {form!r}, expected a point before %f: the fraction of a second is .%f"
-            )
-
-    def _set_columns(self, name: str, columns: Sequence[str] | None) -> None:
-        if columns is None:
-            return
-        is_some = isinstance(columns, Iterable) and not isinstance(columns, str | bytes | Mapping)
-        names = tuple(map(str, columns)) if is_some else ()  # those of pandas may be numbers
-        if not 0 < len(set(names)) == len(names):
-            raise DataError(f"{name} is {columns!r}, expected the names of some columns, each once")
-        object.__setattr__(self, name, names)
+            check_zone(self.time_zone)
 
     def _set_streams(self) -> None:
         if self.stream is not None and not isinstance(self.stream, str):
-            if not _are_names(self.stream):
+            if not are_names(self.stream):
                 raise DataError(f"stream is {self.stream!r}, expected a column, or several")
             object.__setattr__(self, "stream", self.stream[0] if len(self.stream) == 1 else tuple(self.stream))
 
     def _set_names(self) -> None:
         for name in ("stream", "time", "label", "groups", "long"):
-            object.__setattr__(self, name, _as_text(getattr(self, name)))
+            object.__setattr__(self, name, as_text(getattr(self, name)))
         if not isinstance(self.label, str | None):
             raise DataError(f"label is {self.label!r}, expected the name of a column")
         if not isinstance(self.groups, str | None) and self.groups_file is None:
@@ -203,7 +164,7 @@ class Layout:
 
     def _set_times(self) -> None:
         if not isinstance(self.time, str):
-            if not (_are_names(self.time) and len(self.time) <= len(DATE_PARTS)):
+            if not (are_names(self.time) and len(self.time) <= len(DATE_PARTS)):
                 others = f"those of date and time of day, or those of {', '.join(DATE_PARTS)}"
                 raise DataError(f"time is {self.time!r}, expected a column, {others}")
             object.__setattr__(self, "time", self.time[0] if len(self.time) == 1 else tuple(self.time))
@@ -252,7 +213,7 @@ class Layout:
 
     def _set_long(self, long: Sequence[str]) -> None:
         is_some = isinstance(long, Sequence) and len(long) == 4
-        if not (is_some and isinstance(long[0], str | None) and _are_names(long[1:]) and len(set(long)) == 4):
+        if not (is_some and isinstance(long[0], str | None) and are_names(long[1:]) and len(set(long)) == 4):
             raise DataError(f"long is {long!r}, expected four columns: of stream, time, sensor and value")
         if self.stream not in (None, long[0]) or self.time not in (TIME, long[1]):
             raise DataError("long names the columns of stream and time: leave out stream and time")
@@ -280,44 +241,3 @@ def groups_file(groups: object) -> Path | None:
     """
     is_file = isinstance(groups, str | Path) and str(groups).lower().endswith(".csv")
     return Path(str(groups)) if is_file else None
-
-
-def check_period(period: float | None, name: str = "period") -> None:
-    """Refuse a period, or what else has the `name`, that is not a positive number of seconds."""
-    if period is not None and not (_is_number(period) and period > 0):
-        raise DataError(f"{name} is {period!r}, expected a positive number of seconds")
-
-
-def _check_word(name: str, word: object, words: Sequence[str]) -> None:
-    """Refuse what is neither None nor one of some words."""
-    if word is not None and not (isinstance(word, str) and word in words):
-        raise DataError(f"{name} is {word!r}, expected {' or '.join(map(repr, words))}")
-
-
-def _check_zone(zone: object) -> None:
-    try:
-        is_known = isinstance(zone, str) and bool(ZoneInfo(zone))
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        is_known = False
-    if not is_known:
-        raise DataError(f"time_zone is {zone!r}, expected a name such as 'Europe/Berlin'")
-
-
-def _is_number(number: Any) -> bool:
-    try:
-        return isinstance(number, Real) and isfinite(number)
-    except OverflowError:  # a whole number beyond floats
-        return False
-
-
-def _are_names(names: Any) -> bool:
-    """Return whether these are one or several names of columns."""
-    is_some = isinstance(names, list | tuple) and len(names) > 0
-    return is_some and all(isinstance(name, str) and name for name in names)
-
-
-def _as_text(names: Any) -> Any:
-    """Return names of columns, of which those of pandas may be numbers, as text; all else as it is."""
-    if isinstance(names, Integral):
-        return str(names)
-    return type(names)(map(_as_text, names)) if isinstance(names, list | tuple) else names

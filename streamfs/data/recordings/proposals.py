@@ -8,7 +8,8 @@ import polars as pl
 from streamfs.data.recordings.cells import MixedStreamsError
 from streamfs.data.recordings.column_guesses import SEEN, ColumnGuess
 from streamfs.data.recordings.counted_rows import with_times
-from streamfs.data.recordings.layout import LABEL, RUNS, STREAM, Layout
+from streamfs.data.recordings.layout import Layout
+from streamfs.data.recordings.layout_words import LABEL, RUNS, STREAM
 from streamfs.data.recordings.tables import Table
 from streamfs.data.recordings.words import COMMA, proposed_values, words_of
 from streamfs.errors import LayoutError

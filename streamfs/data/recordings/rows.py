@@ -15,7 +15,8 @@ from streamfs.base.ahead import map_ahead
 from streamfs.data.recordings.blocks import LEFT_OUT, TIMELESS, Block, Codes, Few
 from streamfs.data.recordings.clock_changes import order_repeated, refuse_repeated
 from streamfs.data.recordings.csv_text import ARRAYS
-from streamfs.data.recordings.layout import LABEL, RUNS, STREAM, Layout
+from streamfs.data.recordings.layout import Layout
+from streamfs.data.recordings.layout_words import LABEL, RUNS, STREAM
 from streamfs.data.recordings.pool import Pool
 from streamfs.data.recordings.tables import Table, numbers_of, texts_of
 from streamfs.data.recordings.times import Times, check_times, in_seconds, moments, times_of

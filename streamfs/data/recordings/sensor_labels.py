@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from feature_extractors.spelling import nearest
-from streamfs.data.recordings.layout import RUNS
+from streamfs.data.recordings.layout_words import RUNS
 from streamfs.data.recordings.rows import Rows
 from streamfs.data.recordings.tables import texts_of
 from streamfs.errors import DataError, LayoutError

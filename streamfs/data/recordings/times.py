@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from feature_extractors.arrays import Array
-from streamfs.data.recordings.layout import DATE_PARTS, UNITS, Layout
+from streamfs.data.recordings.layout import Layout
+from streamfs.data.recordings.layout_words import DATE_PARTS, UNITS
 from streamfs.data.recordings.tables import numbers_of
 from streamfs.errors import DataError, LayoutError
 
