@@ -160,6 +160,15 @@ def test_a_last_stream_may_be_called_like_a_comment(files):
     assert StreamSet.read(path, period=1.0, labelled=False).names == ("a", "#b")
 
 
+def test_a_row_of_such_a_stream_that_was_cut_short_lacks_readings(files):
+    path = files(log="stream,time,x,y\n#b,0,1,5\n#b,1\n# of room 3\n#b,2,3,4\n") / "log.csv"
+    values = StreamSet.read(path, labelled=False).values[0]
+    assert_array_equal(values, [[1, 5], [np.nan, np.nan], [3, 4]])
+    (path.parent / "cut.csv").write_text("stream,time,x\n#b,0,1\n#b,1")
+    with pytest.raises(DataError, match=r"cut.csv ends within a row: the last has 2 cells, expected 3"):
+        StreamSet.read(path.parent / "cut.csv", labelled=False)
+
+
 def test_a_table_may_have_tabs(files):
     folder = files(log=WIDE.replace(",", "\t"))
     (folder / "log.csv").rename(folder / "log.tsv")
@@ -199,7 +208,18 @@ def test_a_block_ends_with_a_row(files, monkeypatch):
 
 
 @pytest.mark.parametrize("n_bytes", [7, 2**20])
-@pytest.mark.parametrize("comment", ["# restarted", "  # battery, low, again, now", "#"])
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# restarted",
+        "  # battery, low, again, now",
+        "#",
+        "# battery, low, again",
+        "# moved,,",
+        '# a 5" pipe, "new',
+        "#time,x,y",
+    ],
+)
 def test_comments_between_rows_are_no_rows(files, monkeypatch, comment, n_bytes):
     monkeypatch.setattr(csv_text, "BLOCK", n_bytes)
     path = files(log=f"time,x,y\n0,1,2\n{comment}\n1,3,4\n{comment}\n{comment}\n2,5,6\n") / "log.csv"
@@ -209,3 +229,20 @@ def test_comments_between_rows_are_no_rows(files, monkeypatch, comment, n_bytes)
 def test_rows_that_begin_with_a_number_sign_are_rows(files):
     path = files(log="stream,time,x\n#1,0,5\n#2,0,6\n") / "log.csv"
     assert StreamSet.read(path, labelled=False).names == ("#1", "#2")
+
+
+def test_lines_within_a_cell_are_no_comments(files, monkeypatch):
+    path = files(log='time,note,x\n# "logger"\n0,"\n# one\n",5\n# 5" pipe\n1,"#two",6\n') / "log.csv"
+    for n_bytes in (1, 9, 2**20):
+        monkeypatch.setattr(csv_text, "BLOCK", n_bytes)
+        streams = StreamSet.read(path, labelled=False, columns=["x"])
+        assert streams.values.ravel().tolist() == [5.0, 6.0]
+
+
+def test_separators_at_the_ends_of_rows_alone_are_left_out_wherever_a_block_ends(files, monkeypatch):
+    rows = "".join(f"{row};{row + 10};{row % 7};\n" for row in range(40))
+    path = files(log=f"time;x;y\n{rows}") / "log.csv"
+    for n_bytes in range(24, 60):
+        monkeypatch.setattr(csv_text, "BLOCK", n_bytes)
+        values = StreamSet.read(path, labelled=False).values[0]
+        assert_array_equal(values, [[row + 10, row % 7] for row in range(40)])

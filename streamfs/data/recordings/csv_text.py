@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from streamfs.base.plain_files import plain
-from streamfs.data.recordings.hidden_header import SEPARATORS, cells_of, hidden_header, places
+from streamfs.data.recordings.csv_comments import Comments, without_first_comments
+from streamfs.data.recordings.csv_separators import first_lines, separator_of
+from streamfs.data.recordings.hidden_header import hidden_header, places
 from streamfs.data.recordings.layout_words import LABEL, STREAM, TIME
 from streamfs.errors import DataError, LayoutError
 
@@ -32,8 +34,6 @@ _MANY = 9  # numbers of a row that may be a stream
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?")
 _FRACTION = re.compile(r"[+-]?\d*\.\d+")
 _BLANK = re.compile(rb"\A(?:[ \t]*\r?\n)+")
-_COMMENTS = re.compile(rb"(?:\s*#[^\n]*\n)*")
-_COMMENT = re.compile(rb"(?m)^[ \t]*#[^\n]*(?:\n|\Z)")
 _SPACES, _AROUND = re.compile(rb" +"), re.compile(rb"(?m)^ | (?=\r?\n)")
 _SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
 
@@ -74,29 +74,36 @@ class CsvText:
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the bytes from the header on in blocks of whole rows; a line break within quotes ends none."""
+        header, rest = b"", b""
+        for lines in self._lines():
+            if not header:
+                header, separator = lines.partition(b"\n")[0], separator_of(lines)
+                comments = Comments(header, separator)
+            rest += comments.without(lines)
+            if not comments.are_in_cell and rest.endswith(b"\n"):
+                yield rest
+                rest = b""
+            elif len(rest) > _LONGEST_ROW:
+                raise self._too_long()
+        if rest:
+            _require_whole(rest, header, separator.encode(), self.path)
+            yield rest
+
+    def _lines(self) -> Iterator[bytes]:
+        """Yield blocks of whole lines, from the header on; the last may lack its line break."""
         with _opened(self.path) as file:
             rest = self._begun(file.read(BLOCK))
-            separator = separator_of(rest)
-            cleaned = _cleaning(rest, separator)
-            rest = cleaned(rest)
-            header = rest.partition(b"\n")[0]
+            cleaned = _cleaning(rest, separator_of(rest))
             while block := file.read(max(BLOCK, len(rest))):
-                rest = cleaned(rest + block)
-                end = len(rest)
-                while (end := rest.rfind(b"\n", 0, end) + 1) and rest.count(b'"', 0, end) % 2:
-                    end -= 1
-                if end:
-                    yield _without_inner_comments(rest[:end], header, separator.encode())
-                    rest = rest[end:]
+                lines, line_break, rest = (rest + block).rpartition(b"\n")
+                if line_break:
+                    yield cleaned(lines + line_break)
                 elif len(rest) > _LONGEST_ROW:
-                    raise DataError(
-                        f"{self.path} has a row of more than {_LONGEST_ROW} bytes: is a line break missing?"
-                    )
-            if rest:
-                end_of_file = _without_last_comments(rest, header, separator.encode())
-                end_of_file = _without_inner_comments(end_of_file, header, separator.encode())
-                _require_whole(end_of_file, header, separator.encode(), self.path)
-                yield end_of_file
+                    raise self._too_long()
+            yield cleaned(rest)
+
+    def _too_long(self) -> DataError:
+        return DataError(f"{self.path} has a row of more than {_LONGEST_ROW} bytes: is a line break missing?")
 
     def _begun(self, block: bytes) -> bytes:
         """Return the beginning of the file from its header on, or with names in its place."""
@@ -104,7 +111,7 @@ class CsvText:
         block = block[spoken.end() :] if (spoken := _SPOKEN.match(block)) else block
         header, names = self.start
         if header is None:
-            block = _BLANK.sub(b"", _without_comments(block), 1)
+            block = _BLANK.sub(b"", without_first_comments(block), 1)
         elif (place := next(places(block, header), None)) is None:
             raise DataError(f"no line of {self.path} begins with {', '.join(header)}, as its header should")
         else:
@@ -171,62 +178,15 @@ def _joined(names: Sequence[str], separator: str) -> bytes:
     return line.getvalue().encode()
 
 
-def _first_lines(block: bytes) -> tuple[bytes, bytes]:
-    """Return the header of a block, and the row behind it, without spaces around."""
-    header, _, rows = block.partition(b"\n")
-    return header.strip(b" \r"), rows.partition(b"\n")[0].strip(b" \r")
-
-
 def _cleaning(block: bytes, separator: str) -> Callable[[bytes], bytes]:
     """Return what rows need first: one space each between cells, no separators at their ends alone, or nothing."""
     if separator == " ":
         return lambda rows: _AROUND.sub(b"", _SPACES.sub(b" ", rows))
-    (header, first), cut = _first_lines(block), separator.encode()
+    (header, first), cut = first_lines(block), separator.encode()
     end = b";" if first.endswith(b";") else cut
     is_one_more = end != cut or first.count(cut) == header.count(cut) + 1
     is_ended = first.endswith(end) and not header.endswith(end) and is_one_more
     return partial(re.compile(re.escape(end) + rb" *(?=\r?\n|\Z)").sub, b"") if is_ended else bytes
-
-
-def _without_comments(block: bytes) -> bytes:
-    """Return the beginning of a CSV file without lines that begin with #.
-
-    A last one that names the columns of a row of numbers behind it only loses its #.
-    """
-    comments = _COMMENTS.match(block)
-    if comments is None or not comments[0]:
-        return block
-    *_, last = comments[0].splitlines(keepends=True)
-    following = block[comments.end() :].partition(b"\n")[0]
-    separator = separator_of(following)
-    said = last.lstrip(b"# \t")
-    cells, names = (_split(line, separator) for line in (following, said))
-    is_header = len(cells) == len(names) and any(_NUMBER.fullmatch(cell.strip()) for cell in cells)
-    return (said if is_header else b"") + block[comments.end() :]
-
-
-def _split(line: bytes, separator: str) -> list[str]:
-    """Return the cells of a line without quotes."""
-    return line.decode(errors="replace").strip().split(None if separator == " " else separator)
-
-
-def _without_inner_comments(block: bytes, header: bytes, separator: bytes) -> bytes:
-    """Return lines of a CSV file without those that begin with #, and have not as many cells as a row."""
-    if b"#" not in block or b'"' in block:
-        return block
-    n_between = header.count(separator)
-    return _COMMENT.sub(lambda line: line[0] if line[0].count(separator) == n_between else b"", block)
-
-
-def _without_last_comments(block: bytes, header: bytes, separator: bytes) -> bytes:
-    """Return the end of a CSV file without the lines behind its rows that begin with #, and are no rows."""
-    while True:
-        text = block.rstrip()
-        start = text.rfind(b"\n") + 1
-        is_row = b'"' in header or text.count(separator, start) == header.count(separator)
-        if not start or is_row or not text[start:].lstrip().startswith(b"#") or text.count(b'"', 0, start) % 2:
-            return block
-        block = text[:start]
 
 
 def _require_whole(block: bytes, header: bytes, separator: bytes, path: Path) -> None:
@@ -246,29 +206,3 @@ def _opened(path: Path) -> IO[bytes]:
     with plain(path).open("rb") as file:
         is_packed = file.read(2) == b"\x1f\x8b"
     return cast("IO[bytes]", gzip.open(path)) if is_packed else path.open("rb")
-
-
-def separator_of(block: bytes) -> str:
-    r"""Return the separator of a CSV file: a semicolon, tab, bar or comma, or a space.
-
-    It is the one by which header and row have the most cells, and as many; else the one that the header has, a
-    comma first; or a space, if the row behind the header has no other.
-
-    Examples
-    --------
-    >>> separator_of(b"time;light, lux;x\n0;1,5;2,5\n")
-    ';'
-    """
-    header, first = (line.decode(errors="replace") for line in _first_lines(block))
-    found = max(SEPARATORS, key=lambda separator: _n_shared(header, first, separator))
-    if _n_shared(header, first, found) > 1:
-        return found
-    is_spaced = " " in header and not any(separator in first for separator in SEPARATORS)
-    named = (separator for separator in reversed(SEPARATORS) if separator in header)
-    return next(named, " " if is_spaced else ",")
-
-
-def _n_shared(header: str, first: str, separator: str) -> int:
-    """Return the number of cells of a header, if the row behind it has as many, or one more that is empty."""
-    n_cells, row = len(cells_of(header, separator)), cells_of(first, separator)
-    return n_cells if len(row) - (row[-1:] == [""]) <= n_cells <= len(row) else 0

@@ -1,18 +1,17 @@
 """The header of a CSV file that has other lines before it, as exports of loggers do."""
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-SEPARATORS = ";\t|,"
-"""What may be between cells besides spaces; where two would do, the comma is that of decimals."""
+from streamfs.data.recordings.csv_separators import SEPARATORS, cells_of
 
 _MOST = 0.9
 """Share of the lines behind a header that have as many cells."""
 
-_VALUE = re.compile(r"[-+\d.,:/ TZeE]*\d[-+\d.,:/ TZeE]*")  # a number, a date or a time
+VALUE = re.compile(r"[-+\d.,:/ TZeE]*\d[-+\d.,:/ TZeE]*")
+"""A number, a date or a time."""
 
 
 def hidden_header(block: bytes) -> tuple[str, ...] | None:
@@ -41,8 +40,8 @@ def hidden_header(block: bytes) -> tuple[str, ...] | None:
         for place, row in reversed([*enumerate(rows[:-1])])
         if n_rows[place + 1] >= _MOST * (len(rows) - place - 1)
         and len({*row}) == len(row) == n_cells - _is_ended(row, rows[place + 1]) > 1
-        and not any(map(_VALUE.fullmatch, row))
-        and any(map(_VALUE.fullmatch, rows[place + 1]))
+        and not any(map(VALUE.fullmatch, row))
+        and any(map(VALUE.fullmatch, rows[place + 1]))
     }
     if not headers or not (place := max(headers.values())):
         return None
@@ -62,14 +61,6 @@ def places(block: bytes, header: Sequence[str]) -> Iterator[int]:
         if any(cells_of(text, separator)[: len(names)] == names for separator in (*SEPARATORS, " ")):
             yield place
         place += len(line)
-
-
-def cells_of(line: str, separator: str) -> list[str]:
-    """Return the cells of a line, without quotes and spaces around."""
-    try:
-        return [cell.strip() for cell in next(csv.reader([line.strip(" \r\n")], delimiter=separator), [])]
-    except csv.Error:
-        return []
 
 
 def _is_wider_at_end(block: bytes) -> bool:

@@ -15,7 +15,8 @@ import polars as pl
 from feature_extractors.arrays import Array
 from streamfs.base.ahead import map_ahead
 from streamfs.base.plain_files import plain
-from streamfs.data.recordings.csv_text import AT_ONCE, CsvText, Start, require_text, separator_of
+from streamfs.data.recordings.csv_separators import separator_of
+from streamfs.data.recordings.csv_text import AT_ONCE, CsvText, Start, require_text
 from streamfs.data.recordings.ts_files import read_ts
 from streamfs.data.recordings.words import GROUPED
 from streamfs.errors import DataError, LayoutError
