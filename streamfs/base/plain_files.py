@@ -18,7 +18,7 @@ _OTHERS = {
 
 
 def plain(path: str | PathLike[str]) -> Path:
-    """Return a path to be opened; raise an OSError if it has a pipe, a socket or a device.
+    """Return a path to be opened; raise an OSError if it has a pipe, a socket or a device, or none can have it.
 
     Reading these may wait, or go on, without end. What else cannot be opened says so when it is.
 
@@ -31,8 +31,10 @@ def plain(path: str | PathLike[str]) -> Path:
     """
     try:
         kind = stat.S_IFMT(os.stat(path).st_mode)  # noqa: PTH116 - at each start, often
-    except (OSError, ValueError):
+    except OSError:
         kind = 0
+    except ValueError as error:  # of a NUL character, or one that UTF-8 has not
+        raise OSError(EINVAL, "no file can have this name", os.fspath(path)) from error
     if kind in _OTHERS:
         raise OSError(EINVAL, f"it is {_OTHERS[kind]}, expected a file", os.fspath(path))
     return Path(path)

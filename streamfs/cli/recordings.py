@@ -1,7 +1,7 @@
 """The argument STREAMS and the options that say how it is laid out."""
 
 import csv
-import io
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +17,20 @@ if TYPE_CHECKING:
     from streamfs.data.stream_files import ReadStreams
     from streamfs.data.streams import StreamSet
 
+_AROUND_COMMAS = re.compile(r'("(?:[^"]|"")*")|\s*,\s*')
+_QUOTED = re.compile(r'[,"\r\n]|^\s|\s$')
+
 
 def names(text: str) -> tuple[str, ...]:
-    """Parse names that commas separate; one with a comma is in double quotes."""
-    return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
+    """Parse names that commas separate; one with a comma, or with spaces around, is in double quotes.
+
+    Examples
+    --------
+    >>> names('x, "y, z" ,"t "')
+    ('x', 'y, z', 't ')
+    """
+    bare = _AROUND_COMMAS.sub(lambda found: found[1] or ",", text.strip())
+    return tuple(next(csv.reader([bare]), []))
 
 
 def words(text: str) -> dict[str, float | str]:
@@ -264,6 +274,4 @@ def _word(value: Any) -> str:
         value = [
             f"{word}={number if isinstance(number, str) else f'{number:g}'}" for word, number in value.items()
         ]
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(value)
-    return text.getvalue()
+    return ",".join('"{}"'.format(name.replace('"', '""')) if _QUOTED.search(name) else name for name in value)

@@ -13,6 +13,7 @@ from helpers.procedures import channels_procedure
 from streamfs import Instances, Procedure, StreamSet
 from streamfs.base.csv_rows import read_rows
 from streamfs.cli.histories.find import history
+from streamfs.errors import DataError
 from streamfs.gateway.settings.moved_zones import FILE as ZONES
 from streamfs.gateway.settings.moved_zones import read_moved
 from streamfs.gateway.settings.pairs_file import read_pairs
@@ -97,3 +98,20 @@ def test_a_huge_file_takes_no_memory(tmp_path, name):
     os.truncate(tmp_path / name, HUGE)
     with memory_limit(LITTLE):
         assert str(tmp_path / name) in refusal(READERS[name], tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "name", ["model.streamfs", "groups.csv", "streams.parquet", "instances.arff", "gateway.toml"]
+)
+@pytest.mark.parametrize("letter", ["\0", "\ud800"])
+def test_a_name_that_no_file_can_have_is_refused(tmp_path, name, letter):
+    told = refusal(READERS[name], tmp_path / f"{letter}{name}")
+    assert name in told
+    assert "no file can have this name" in told or "No such file" in told
+
+
+def test_labels_and_groups_in_a_file_of_such_a_name_are_refused(tmp_path):
+    (tmp_path / "log.csv").write_text("stream,time,x\na,0,1\n")
+    for field in ("labels", "groups"):
+        with pytest.raises(DataError, match=r"some\0\.csv cannot be read: no file can have this name"):
+            StreamSet.read(tmp_path / "log.csv", labelled=field == "labels", **{field: "some\0.csv"})

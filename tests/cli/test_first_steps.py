@@ -99,6 +99,13 @@ def test_evaluate_shows_groups(command, first_steps):
     assert [line.split()[:3] for line in lines[2:6]] == [
         [confidence, *row] for confidence in ("0.5", f"{at:.4g}") for row in (("hall", "30"), ("lab", "10"))
     ]
+    command(*grouped, "--sweep", f"0.5,{at}", "--csv", "sweep.csv")
+    table = pl.read_csv(first_steps[0] / "sweep.csv")
+    assert table.columns[-3:] == ["group", "labelled", "right"]
+    assert table["group"].to_list() == [None, "hall", "lab"] * 2
+    assert table["confidence"].to_list() == [0.5] * 3 + [at] * 3
+    assert table["labelled"][3:].to_list() == [labelled, *(row["labelled"] for row in figures["groups"])]
+    assert (table["right"] / table["labelled"])[0] == pytest.approx(low["accuracy"])
 
 
 def test_evaluate_and_replay_agree(command, first_steps):

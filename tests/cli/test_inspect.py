@@ -84,6 +84,16 @@ def test_groups_are_asked_for_a_promise(command, folder):
     assert told.err.splitlines()[-1].endswith("-o MODEL --promise 0.9")
 
 
+def test_names_with_spaces_are_typed_next_as_they_are(command, folder):
+    rows = "".join(f"{n},{n % 4},{n % 3},{n % 5},{'ab'[n // 6]}{n // 2},{'ab'[n // 6]}\n" for n in range(12))
+    (folder / "odd names.csv").write_text(f'when,"x, y ", z,ok ,stream,label\n{rows}', encoding="utf-8")
+    line = command('streamfs inspect \'odd names.csv\' --columns \'"x, y ", " z" ,"ok "\' --time when')
+    following = line.err.splitlines()[-1].partition("next: ")[2]
+    assert shlex.split(following)[5:7] == ["--columns", '"x, y "," z","ok "']
+    shown = command(following.partition(" -o ")[0].replace("train", "inspect") + " --json")
+    assert [each["column"] for each in orjson.loads(shown.out)["columns"]] == ["x, y ", " z", "ok "]
+
+
 def test_what_cannot_be_read_is_refused_as_by_train(folder, monkeypatch, capfd):
     monkeypatch.chdir(folder)
     (folder / "odd.csv").write_text("a,b\n1,2\n", encoding="utf-8")

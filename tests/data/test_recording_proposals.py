@@ -257,6 +257,29 @@ def test_a_column_that_names_persons_is_proposed_for_groups(files):
     assert len(np.unique(StreamSet.read(path, groups="subject").groups)) == 5
 
 
+@pytest.mark.parametrize("time", ["time", "when"])
+def test_a_column_that_names_persons_is_proposed_for_groups_of_files(files, time):
+    rows = {
+        f"{label}{n}": f"{time},x,subject,label\n" + "".join(f"{i},{n % 3},p{n // 2},{label}\n" for i in range(9))
+        for n in range(6)
+        for label in "ab"
+    }
+    folder = files(**rows)
+    with pytest.raises(LayoutError) as refused:
+        StreamSet.read(folder)
+    assert refused.value.proposal == {"groups": "subject"} | ({"time": "when"} if time == "when" else {})
+    streams = StreamSet.read(folder, **refused.value.proposal)
+    assert (len(streams), len(np.unique(streams.groups)), streams.columns) == (12, 3, ("x",))
+
+
+def test_a_column_of_one_value_in_all_files_or_several_in_one_is_not_proposed_for_groups(files):
+    one, several = (f"time,x,subject,label\n0,1,p1,b\n1,2,{last},b\n" for last in ("p1", "p2"))
+    for texts in ({"a": one, "b": one, "c": one}, {"a": one, "b": several, "c": several}):
+        with pytest.raises(LayoutError) as refused:
+            StreamSet.read(files(**texts))
+        assert "groups" not in refused.value.proposal
+
+
 def test_the_label_is_proposed_where_runs_are_asked_for(files):
     rows = "".join(f"{n},{n},{'on' if n // 5 % 2 else 'idle'}\n" for n in range(40))
     path = files(log=f"when,x,doing\n{rows}") / "log.csv"

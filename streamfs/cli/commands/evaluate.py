@@ -61,9 +61,9 @@ def evaluate(
     cost, that of all features that MODEL could choose from.
     A confidence that is not known is a threshold that depends on the tick, or another rule; --sweep tries others.
     A table by class has the streams labelled so and the share of them that is right, and the share of the streams
-    that are so that was found; with --groups there is one by group, too, also of --sweep. Of a promise it says
-    whether it is kept here, and in what decisions differ from where it was certified. It also says if MODEL was
-    trained on some of the streams.
+    that are so that was found; with --groups there is one by group, too, also of --sweep and in --csv. Of a
+    promise it says whether it is kept here, and in what decisions differ from where it was certified. It also says
+    if MODEL was trained on some of the streams.
     """
     parameters.protect_inputs({"MODEL": model, **streams.inputs}, {"--csv": csv_path, "--png": png_path})
     from streamfs.cli import console
@@ -93,7 +93,7 @@ def evaluate(
         group_of = streams.groups_of(recorded)
         groups = [{} if group_of is None else {"groups": each.by_group(group_of)} for each in evaluations]
         if csv_path:
-            evaluation.write_csv(rows, csv_path)
+            evaluation.write_csv(_with_groups(rows, groups), csv_path)
         if png_path:
             with step(report, "drawing"):
                 sent = [row["sent"] for row in measured]
@@ -124,6 +124,18 @@ def evaluate(
                 f"{n_known_again} of {len(kept)} streams of its training that {model} remembers are among these, "
                 "on which it looks better than on new ones: evaluate it on others."
             )
+
+
+def _with_groups(
+    rows: "Sequence[dict[str, Any]]", groups: "Sequence[dict[str, list[dict[str, Any]]]]"
+) -> "list[dict[str, Any]]":
+    """Return each row and below it those of its groups, if there are some."""
+    found = []
+    for row, parts in zip(rows, (each.get("groups", []) for each in groups), strict=True):
+        counts = {name: sum(part[name] for part in parts) for name in ("labelled", "right")}
+        found.append({**row, "group": "", **counts} if parts else row)
+        found += [{"confidence": row["confidence"], **part} for part in parts]
+    return found
 
 
 def _kept(monitor: "PromiseMonitor") -> str:

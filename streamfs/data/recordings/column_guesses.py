@@ -106,7 +106,7 @@ class ColumnGuess:
         if label is None and self._misses_label():
             label = self._label_of(stream) or self._state(stream)
             others |= {} if label is None else {"label": label}
-        groups = self._groups_of(stream, label)
+        groups = self.layout.group_column or self._groups_of(stream, label)
         others |= {} if groups is None else {"groups": groups}
         readings = [column for column in readings if column not in (stream, label, groups)]
         left_out = {column for column in self.free if column not in (*readings, stream, label, groups)}
@@ -141,6 +141,10 @@ class ColumnGuess:
         if self.layout.groups is not None or not set(streams) <= set(self.table.columns):
             return None
         return self._named(GROUPS, lambda c: c.name not in (*streams, label) and self._names(c.name, streams))
+
+    def groups_of_files(self) -> str | None:
+        """Return the column that is called as what files belong to, each of one stream."""
+        return self._named(GROUPS, lambda c: c.n_unique() == 1)
 
     def _state(self, stream: str | None) -> str | None:
         """Return the only column of some words that come and go: they may be the labels."""

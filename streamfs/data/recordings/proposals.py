@@ -1,6 +1,7 @@
 """Proposals of a layout for tables that are laid out in another way than was said."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -28,7 +29,7 @@ def guess(tables: Sequence[Table], layout: Layout, error: LayoutError) -> Iterat
         return
     if (labels := _label_file(tables, layout)) is not None:
         yield labels
-    guessed = _columns(tables[0], layout)
+    guessed = _columns(tables[0], replace(layout, **_groups_of_files(tables, layout)))
     fields = {name: value for name, value in guessed.items() if getattr(layout, name) != value}
     without = {name: value for name, value in fields.items() if name != "stream"}
     if len(tables) > 1 and without:
@@ -58,6 +59,19 @@ def _label_file(tables: Sequence[Table], layout: Layout) -> dict[str, Any] | Non
             named = {} if label in (None, LABEL) else {"label": label}
             found += [] if label is None else [{"labels": table.source, **named}]
     return found[0] if len(found) == 1 else None
+
+
+def _groups_of_files(tables: Sequence[Table], layout: Layout) -> dict[str, Any]:
+    """Return the field for a column that is called as groups are, of one value in each file, and fewer in all."""
+    cells = next((batch.head(SEEN) for _, batch in tables[0].batches()), None)
+    if layout.groups is not None or cells is None:
+        return {}
+    column = ColumnGuess(tables[0], layout, cells).groups_of_files()
+    if column is None or not all(column in table.columns for table in tables):
+        return {}
+    values = [{value for _, batch in table.batches() for value in batch[column].unique()} for table in tables]
+    is_named = all(len(each) == 1 for each in values) and 1 < len(set().union(*values)) < len(values)
+    return {"groups": column} if is_named else {}
 
 
 def _texts(tables: Sequence[Table], layout: Layout) -> Iterator[dict[str, Any]]:
