@@ -38,7 +38,7 @@ from streamfs.base.progress import Progress
 from streamfs.classifiers import NeighborsClassifier
 from streamfs.cli.console import print_json, print_table, progress, say
 from streamfs.data.datasets import folder
-from streamfs.data.instances import read_described
+from streamfs.data.described_instances import read_described
 from streamfs.errors import StreamfsError
 from streamfs.selection import QuerySensitiveNeighbors, SequentialSelector
 

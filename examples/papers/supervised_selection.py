@@ -35,7 +35,7 @@ from streamfs.classifiers import KernelDensityClassifier
 from streamfs.classifiers.class_densities import KERNELS
 from streamfs.cli.console import print_json, print_table, progress
 from streamfs.data.datasets import folder
-from streamfs.data.instances import read_described
+from streamfs.data.described_instances import read_described
 from streamfs.errors import StreamfsError
 from streamfs.selection import EqualWidthDiscretiser, Finco, LasVegasFilter, RepeatedSelector, SequentialSelector
 from streamfs.selection.error_rates import cross_validation

@@ -2,9 +2,15 @@
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from errno import EFBIG, EINVAL
 from os import PathLike
 from pathlib import Path
+from reprlib import repr as shortened
+from typing import TextIO
+
+from streamfs.errors import DataError
 
 LARGEST = 1 << 26
 """Bytes of settings and other files that are written by hand."""
@@ -15,6 +21,21 @@ _OTHERS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+
+
+def path_of(given: object) -> Path:
+    """Return what is given as a path; raise a TypeError if it is none.
+
+    Examples
+    --------
+    >>> path_of(5)
+    Traceback (most recent call last):
+        ...
+    TypeError: path is 5, expected the path of a file, such as 'streams.csv'
+    """
+    if not isinstance(given, str | PathLike):
+        raise TypeError(f"path is {shortened(given)}, expected the path of a file, such as 'streams.csv'")
+    return Path(given)
 
 
 def plain(path: str | PathLike[str]) -> Path:
@@ -52,3 +73,18 @@ def read_file(path: str | PathLike[str], largest: int = LARGEST) -> bytes:
 def read_text(path: str | PathLike[str]) -> str:
     """Read a plain file of text in UTF-8, with or without a mark in front; lines end with line feeds."""
     return read_file(path).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+
+
+@contextmanager
+def opened_text(path: str | PathLike[str], newline: str | None = None) -> Iterator[TextIO]:
+    """Open a plain file of text in UTF-8, with or without a mark in front; a DataError refuses other encodings."""
+    try:
+        with plain(path).open(encoding="utf-8-sig", newline=newline) as file:
+            yield file
+    except UnicodeDecodeError as error:
+        raise DataError(f"{os.fspath(path)} is {not_utf8(error)}") from error
+
+
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """Return that bytes are not in UTF-8, and from where on."""
+    return f"not UTF-8 from {error.object[error.start :][:9]!r} on"

@@ -1,6 +1,7 @@
 """Values of streams as people have them: arrays, some with masks, and lists of streams of different lengths."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
+from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
@@ -59,10 +60,26 @@ def _one_by_one(streams: Sequence[Any]) -> tuple[Array, Integers]:
 
 def _real(values: Any) -> Array:
     """Return a copy of values as floats."""
-    given = np.asarray(values)
+    try:
+        given = np.asarray(values)
+    except ValueError as error:  # of another length at some ticks
+        raise DataError(f"a stream has ticks of {_lengths(values)} values, expected as many at each") from error
     if given.dtype.kind in _NOT_REAL:
         raise DataError(f"values are {given.dtype}, expected real numbers")
     try:
         return np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"values are {given.dtype}, expected real numbers: {error}") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        wrong = shortened(next((each for each in given.ravel().tolist() if not _is_number(each)), None))
+        raise DataError(f"values are {given.dtype}, expected real numbers, and one is {wrong}") from error
+
+
+def _lengths(ticks: Sequence[Any]) -> str:
+    return " and ".join(map(str, sorted({len(tick) if isinstance(tick, Sized) else 1 for tick in ticks})))
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True

@@ -1,24 +1,24 @@
 """Labelled instances with numeric and nominal features."""
 
-import json
-import math
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from feature_extractors.arrays import Array
-from streamfs.base.plain_files import read_file
+from streamfs.base.plain_files import path_of
 from streamfs.data.arff import read_arff
+from streamfs.data.given_values import given_values
+from streamfs.data.instance_table import Labels, column_of, parts_of, with_categories
+from streamfs.data.recordings.layout_checks import are_several, as_text, each_once
 from streamfs.data.recordings.tables import check_names
-from streamfs.data.text_table import Categories, TextTable, read_lines, read_text
+from streamfs.data.stream_arrays import as_names, require_labels, require_shape
+from streamfs.data.text_table import Categories, read_lines, read_text
 from streamfs.errors import DataError
-
-Labels = npt.NDArray[np.str_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,19 +56,24 @@ class Instances:
     categories: tuple[Categories | None, ...]
 
     def __post_init__(self) -> None:
-        n_features = len(self.names)
-        if self.values.shape != (len(self.labels), n_features):
-            shape = self.values.shape
-            raise DataError(f"values have shape {shape}, expected {len(self.labels)} labels, {n_features} names")
-        if len(self.categories) != n_features:
-            raise DataError(f"categories are {len(self.categories)}, expected {n_features}, one per feature")
-        check_names("feature", self.names)
-        for name, kind, column in zip(self.names, self.categories, self.values.T, strict=True):
+        is_ready = isinstance(self.values, np.ndarray) and self.values.dtype == np.float64
+        values, labels = self.values if is_ready else given_values(self.values)[0], np.asarray(self.labels)
+        names = as_names("feature", self.names)
+        require_shape("labels", labels.shape, (labels.size,))
+        if values.shape != (len(labels), len(names)):
+            raise DataError(f"values have shape {values.shape}, expected {len(labels)} labels, {len(names)} names")
+        require_labels(labels, range(len(labels)), "instance")
+        check_names("feature", names)
+        categories = _categories(self.categories, names)
+        for name, kind, column in zip(names, categories, values.T, strict=True):
             known = column[~np.isnan(column)]
             wrong = known[~(np.isfinite(known) if kind is None else np.isin(known, range(len(kind))))]
             if len(wrong):
                 expected = "a finite number" if kind is None else f"a code below {len(kind)}"
                 raise DataError(f"feature {name!r} is {wrong[0]:g}, expected {expected}")
+        settled = {"values": values, "labels": labels.astype(np.str_), "names": names, "categories": categories}
+        for name, each in settled.items():
+            object.__setattr__(self, name, each)
 
     @property
     def nominal(self) -> tuple[int, ...]:
@@ -110,134 +115,39 @@ class Instances:
         ValueError
             If `nominal` or `names` is given for an ARFF file.
         """
-        path = Path(path)
-        lines = read_lines(path)
-        if re.search(r"\.arff(\.gz)?$", path.name, re.IGNORECASE):
-            if nominal or names:
-                raise ValueError(f"nominal or names is given, expected neither: {path} declares its own")
-            table = read_arff(lines, path)
+        file, label = path_of(path), as_text(label)
+        if not isinstance(label, str | None):
+            raise DataError(f"label is {shortened(label)}, expected the name of a column")
+        nominal, columns = _given("nominal", nominal), _given("names", names)
+        lines = read_lines(file)
+        if re.search(r"\.arff(\.gz)?$", file.name, re.IGNORECASE):
+            if nominal or columns:
+                raise ValueError(f"nominal or names is given, expected neither: {file} declares its own")
+            table = read_arff(lines, file)
         else:
-            table = read_text(lines, path, names)
-            label_index = _column(table, label, path)
-            table = _infer(table, {label_index, *(_column(table, name, path) for name in nominal)})
-        return cls(*_parts(table, label, path))
+            table = read_text(lines, file, columns or None)
+            not_numbers = {column_of(table, name, file) for name in (label, *nominal)}
+            table = with_categories(table, not_numbers)
+        return cls(*parts_of(table, label, file))
 
 
-def read_described(path: str | Path) -> Instances:
-    """Read a text file described by a JSON file next to it: its label, kinds and declared categories.
-
-    The JSON has ``class_attribute`` and ``features``, each with a ``name``, a ``kind``, which is ``numeric`` or
-    ``nominal``, and, if nominal, ``values``. It may have ``class_values_declared``; other keys are ignored.
-    ``iris.csv`` is described by ``iris.json``. A DataError is raised if a file cannot be read or the two do not
-    match.
-    """
-    path = Path(path)
-    description = path.with_name(re.sub(r"\.[^.]+(\.gz)?$", ".json", path.name))
-    label, classes, kinds = _described(description)
-    table = read_text(read_lines(path), path, None)
-    if set(table.names) != {*kinds, label}:
-        odd = min(set(table.names) ^ {*kinds, label})
-        raise DataError(f"column {odd!r} is in only one of {path} and {description}, expected it in both")
-    table = table._replace(categories=tuple({**kinds, label: classes}[name] for name in table.names))
-    return Instances(*_parts(table, label, path))
+def _given(what: str, names: Any) -> tuple[str, ...]:
+    """Return names of columns that are given, if any are."""
+    is_empty = names is None or (isinstance(names, Sized) and not len(names))
+    return () if is_empty else each_once(what, names)
 
 
-def _described(path: Path) -> tuple[str, Categories | None, dict[str, Categories | None]]:
-    """Return the label, its declared values, and the categories of each feature."""
-    try:
-        description: Any = json.loads(read_file(path))
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is not JSON: {error}") from error
-    try:
-        declared = description.get("class_values_declared")
-        classes = None if declared is None else tuple(map(str, declared))
-        kinds = {str(feature["name"]): _kind(feature) for feature in description["features"]}
-        return str(description["class_attribute"]), classes, kinds
-    except (AttributeError, KeyError, TypeError) as error:
-        raise DataError(f"{path} does not describe a label and features: {error!r}") from error
+def _categories(given: Any, names: Sequence[str]) -> tuple[Categories | None, ...]:
+    """Return the categories of each feature as texts; None for a numeric one."""
+    kinds = tuple(given) if are_several(given) else ()
+    if len(kinds) != len(names):
+        raise DataError(f"categories are {shortened(given)}, expected {len(names)}, one per feature")
+    return tuple(None if kind is None else _texts(name, kind) for name, kind in zip(names, kinds, strict=True))
 
 
-def _kind(feature: Any) -> Categories | None:
-    """Return the categories of a feature that a JSON file describes."""
-    if feature["kind"] not in ("numeric", "nominal"):
-        raise KeyError(feature["kind"])
-    return tuple(map(str, feature["values"])) if feature["kind"] == "nominal" else None
-
-
-def _infer(table: TextTable, nominal: set[int]) -> TextTable:
-    """Give categories to the `nominal` columns, and to those with cells that are not numbers."""
-    categories = list(table.categories)
-    for index in range(len(categories)):
-        known = {cells[index] for _, cells in table.rows if len(cells) > index} - {None}
-        if index in nominal or None in map(_number, known):
-            categories[index] = tuple(sorted(text for text in known if text is not None))
-    return table._replace(categories=tuple(categories))
-
-
-def _column(table: TextTable, name: str | None, path: Path) -> int:
-    """Return the index of a column, of the last if no name is given."""
-    if name is None:
-        return len(table.names) - 1
-    if name not in table.names:
-        raise DataError(f"{path} has no column {name!r}, only {', '.join(table.names)}")
-    return table.names.index(name)
-
-
-def _parts(table: TextTable, label: str | None, path: Path) -> tuple[Array, Labels, tuple[str, ...], Any]:
-    """Return the arguments of `Instances`."""
-    try:
-        check_names("column", table.names)
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from error
-    n_columns, label_index = len(table.names), _column(table, label, path)
-    if n_columns < 2 or not table.rows:
-        raise DataError(
-            f"{path} has {len(table.rows)} instances and {n_columns} columns, expected at least 1 and 2"
-        )
-    if sum(_number(name) is not None for name in table.names) > 1:
-        raise DataError(
-            f"{path} has numbers for names, {', '.join(table.names[:5])}: give names= if it has no header"
-        )
-    for number, cells in table.rows:
-        if len(cells) != n_columns:
-            raise DataError(f"line {number} of {path} has {len(cells)} cells, expected {n_columns}")
-        if cells[label_index] is None:
-            raise DataError(f"line {number} of {path} has no {table.names[label_index]}, expected a label")
-    if table.categories[label_index] is not None:
-        _codes(table, label_index, path)  # refuses labels that are not declared
-    features = [index for index in range(n_columns) if index != label_index]
-    return (
-        np.stack([_codes(table, index, path) for index in features], axis=1),
-        np.array([cells[label_index] for _, cells in table.rows], dtype=np.str_),
-        tuple(table.names[index] for index in features),
-        tuple(table.categories[index] for index in features),
-    )
-
-
-def _codes(table: TextTable, index: int, path: Path) -> Array:
-    """Return the numbers or the category codes of a column."""
-    texts = [cells[index] for _, cells in table.rows]
-    categories = table.categories[index]
-    codes: dict[str | None, float]
-    if categories is None:
-        codes = {text: number for text in set(texts) if (number := _number(text)) is not None}
-    else:
-        codes = {text: float(code) for code, text in enumerate(categories)}
-    codes[None] = np.nan
-    for (number_of_line, _), text in zip(table.rows, texts, strict=True):
-        if math.isinf(codes.get(text, np.inf)):
-            expected = "a finite number" if categories is None else f"one of {', '.join(categories)}"
-            raise DataError(
-                f"{table.names[index]} is {text!r} on line {number_of_line} of {path}, expected {expected}"
-            )
-    return np.array([codes[text] for text in texts])
-
-
-def _number(text: str | None) -> float | None:
-    """Return the number that a text represents, or None."""
-    try:
-        return None if text is None or "_" in text else float(text)
-    except ValueError:
-        return None
+def _texts(name: str, kind: Any) -> Categories:
+    texts = tuple(map(str, kind)) if are_several(kind) else None
+    if texts is None or len(set(texts)) < len(texts):
+        given = f"categories of feature {name!r} are {shortened(kind)}"
+        raise DataError(f"{given}, expected its values, each once, or None if it is numeric")
+    return texts

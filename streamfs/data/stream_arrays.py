@@ -13,8 +13,8 @@ from streamfs.errors import DataError
 
 _AXES = "(n_streams, n_ticks, n_columns)"
 
-MISSING_LABELS = {"none", "nan", "nat", "<na>"}
-"""The texts of what stands for no label in frames and arrays, in lower case."""
+MISSING = {"none", "nan", "nat", "<na>"}
+"""The texts of what stands for nothing in frames and arrays, in lower case."""
 
 
 class StreamArrays(NamedTuple):
@@ -67,15 +67,22 @@ def require_lengths(lengths: Integers, n_ticks: int) -> None:
         raise DataError(f"a length is {wrong[0]}, expected 0 to {n_ticks} ticks")
 
 
-def require_labels(labels: npt.NDArray[Any], names: Sequence[str]) -> None:
+def is_missing(name: object) -> bool:
+    """Return whether this stands for no label and no name in frames and arrays: its text would pass for one."""
+    return not isinstance(name, str) and str(name).lower() in MISSING
+
+
+def require_labels(labels: npt.NDArray[Any], names: Sequence[object], what: str = "stream") -> None:
     """Refuse labels that are missing, as frames have them: their texts would be classes."""
     for name, label in zip(names, labels.tolist(), strict=True) if labels.dtype.kind in "fMOm" else ():
-        if not isinstance(label, str) and str(label).lower() in MISSING_LABELS:
-            raise DataError(f"the label of stream {name} is {label}: leave out streams without one")
+        if is_missing(label):
+            raise DataError(f"the label of {what} {name} is {label}: leave out {what}s without one")
 
 
 def as_names(what: str, names: Iterable[object]) -> tuple[str, ...]:
     """Return names as text, which numbers may be."""
+    if not isinstance(names, Iterable):
+        raise DataError(f"names of {what}s are {names!r}, expected several texts")
     found = tuple(names)
     for number, name in enumerate(found, 1):
         if not isinstance(name, str | Integral):

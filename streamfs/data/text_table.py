@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from streamfs.base.plain_files import read_file
+from streamfs.base.plain_files import not_utf8, read_file
 from streamfs.errors import DataError
 
 Categories = tuple[str, ...]
@@ -40,7 +40,7 @@ def read_lines(path: Path) -> list[tuple[int, str]]:
         try:
             text = line.decode()
         except UnicodeDecodeError as error:
-            raise DataError(f"line {number} of {path} is not UTF-8 from {line[error.start :][:9]!r} on") from error
+            raise DataError(f"line {number} of {path} is {not_utf8(error)}") from error
         if "\0" in text:
             raise DataError(f"line {number} of {path} has a NUL character, expected text")
         if text.strip() and not text.lstrip().startswith("%"):
@@ -57,6 +57,9 @@ def read_text(lines: list[tuple[int, str]], path: Path, names: Sequence[str] | N
     rows = [(number, _cells(number, text, separator, path)) for number, text in lines]
     if names is None:
         names = ["" if cell is None else cell for cell in rows.pop(0)[1]]
+        if sum(number_of(name) is not None for name in names) > 1:
+            some = ", ".join(names[:5])
+            raise DataError(f"{path} has numbers for names, {some}: give names= if it has no header")
     return TextTable(tuple(names), (None,) * len(names), rows)
 
 
@@ -66,3 +69,11 @@ def _cells(number: int, text: str, separator: str, path: Path) -> Cells:
     except csv.Error as error:
         raise DataError(f"line {number} of {path} cannot be read: {error}") from error
     return [None if cell in ("", "?") else cell for cell in map(str.strip, cells)]
+
+
+def number_of(text: str | None) -> float | None:
+    """Return the number that a text represents, or None."""
+    try:
+        return None if text is None or "_" in text else float(text)
+    except ValueError:
+        return None

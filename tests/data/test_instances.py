@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from streamfs.data.instances import Instances, read_described
+from streamfs.data.described_instances import read_described
+from streamfs.data.instances import Instances
 from streamfs.errors import DataError
 
 NAN = float("nan")
@@ -131,8 +132,11 @@ class TestText:
             ("1,2,x\n3,4,y\n", r"people.csv has numbers for names, 1, 2, x: give names= if it has no header"),
             ("x,class\n1,a\n\n1,2,a\n", r"line 4 of .*people.csv has 3 cells, expected 2$"),
             ("x,class\n1,a\n2\n", r"line 3 of .*people.csv has 1 cells, expected 2$"),
-            ("x,class\n1,a\n2,\n", r"line 3 of .*people.csv has no class, expected a label"),
-            ("x,class\n1,?\n", r"line 2 of .*people.csv has no class, expected a label"),
+            (
+                "x,class\n1,a\n2,\n",
+                r"line 3 of .*people.csv has an empty cell in column 'class', expected a label",
+            ),
+            ("x,class\n1,?\n", r"line 2 of .*people.csv has an empty cell in column 'class', expected a label"),
             ("x,class\n1,a\n1e999,b\n", r"x is '1e999' on line 3 of .*people.csv, expected a finite number"),
             ("x,class\n-inf,b\n", r"x is '-inf' on line 2"),
             ('x,class\n1,"a\n2,b\n', r"line 2 of .*people.csv cannot be read: unexpected end of data"),
@@ -221,7 +225,11 @@ class TestArff:
                 "12,blue,maybe",
                 r"class is 'maybe' on line 8 of .*people.arff, expected one of no, yes",
             ),
-            ("12,blue,yes", "12,blue,?", r"line 8 of .*people.arff has no class, expected a label"),
+            (
+                "12,blue,yes",
+                "12,blue,?",
+                r"line 8 of .*people.arff has an empty cell in column 'class', expected a label",
+            ),
             ("12,blue,yes", "{0 12, 2 yes}", r"line 8 of .*people.arff is the sparse row '\{0 12, 2 yes\}'"),
             ("12,blue,yes", "12,blue,yes,{5}", r"line 8 of .*people.arff cannot be read from '\{5\}' on"),
             ("12,blue,yes", "12,'blue,yes", r"line 8 of .*people.arff cannot be read from \"'blue,yes\" on"),
@@ -365,7 +373,7 @@ class TestArguments:
         [
             ([[1.0]], ("x", "y"), (None,) * 2, r"values have shape \(1, 1\), expected 1 labels, 2 names"),
             ([[1.0], [2.0]], ("x",), (None,), r"values have shape \(2, 1\), expected 1 labels, 1 names"),
-            ([[1.0]], ("x",), (), "categories are 0, expected 1, one per feature"),
+            ([[1.0]], ("x",), (), r"categories are \(\), expected 1, one per feature"),
             ([[1.0, 2.0]], ("x", "x"), (None,) * 2, "feature 'x' occurs twice"),
             ([[np.inf]], ("x",), (None,), "feature 'x' is inf, expected a finite number"),
             ([[2.0]], ("x",), (("a", "b"),), "feature 'x' is 2, expected a code below 2"),
@@ -376,3 +384,59 @@ class TestArguments:
     def test_arguments_that_do_not_match_are_refused(self, values, names, categories, message):
         with pytest.raises(DataError, match=message):
             Instances(np.array(values), np.array(["a"]), names, categories)
+
+    @pytest.mark.parametrize(
+        ("changed", "message"),
+        [
+            ({"values": None}, r"values have shape \(\), expected 2 labels, 1 names"),
+            ({"values": [["x"], [1.0]]}, "expected real numbers, and one is 'x'"),
+            ({"labels": None}, r"labels have shape \(\), expected \(1,\)"),
+            ({"labels": ["a", None]}, "the label of instance 1 is None: leave out instances without one"),
+            ({"names": 5}, "names of features are 5, expected several texts"),
+            ({"names": [None]}, "feature 1 has the name None, expected a text"),
+            ({"categories": None}, "categories are None, expected 1, one per feature"),
+            (
+                {"categories": ["ab"]},
+                "categories of feature 'x' are 'ab', expected its values, each once, or None",
+            ),
+            (
+                {"categories": [("a", "a")]},
+                r"categories of feature 'x' are \('a', 'a'\), expected its values, each",
+            ),
+        ],
+    )
+    def test_arguments_of_other_types_are_refused(self, changed, message):
+        given = {"values": [[0.0], [1.0]], "labels": ["a", "b"], "names": ["x"], "categories": [None]}
+        assert Instances(**given).values.shape == (2, 1)
+        with pytest.raises(DataError, match=message):
+            Instances(**given | changed)
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"label": ["class"]}, r"label is \['class'\], expected the name of a column"),
+            ({"label": np.array(["age", "class"])}, r"label is array\(.*, expected the name of a column"),
+            ({"label": 3}, "has no column '3', only age, eyes, class"),
+            ({"nominal": "age"}, "nominal is 'age', expected the names of some columns, each once"),
+            ({"nominal": 5}, "nominal is 5, expected the names of some columns, each once"),
+            ({"names": "age"}, "names is 'age', expected the names of some columns, each once"),
+            ({"names": [["age"]] * 3}, r"names is \[\['age'\], .*, expected the names of some columns, each once"),
+        ],
+    )
+    def test_other_arguments_of_a_file_are_refused(self, file, given, message):
+        with pytest.raises(DataError, match=message):
+            Instances.read(file(CSV), **given)
+
+    def test_columns_that_are_named_may_be_called_by_numbers(self, file):
+        assert Instances.read(file("5,a\n6,b\n"), names=range(2), nominal=np.array(["0"])).categories == (
+            ("5", "6"),
+        )
+        numbered = "@relation r\n@attribute 1 real\n@attribute 2 real\n@attribute 3 {a}\n@data\n5,6,a\n"
+        assert Instances.read(file(numbered, "people.arff")).names == ("1", "2")
+
+    @pytest.mark.parametrize("read", [Instances.read, read_described])
+    def test_what_is_no_path_is_refused(self, read):
+        with pytest.raises(TypeError, match="path is None, expected the path of a file"):
+            read(None)
+        with pytest.raises(DataError, match="cannot be read: Is a directory"):
+            read("")

@@ -46,6 +46,11 @@ def are_names(names: Any) -> bool:
     return is_some and all(isinstance(name, str) and name for name in names)
 
 
+def are_several(given: Any) -> bool:
+    """Return whether this is a sequence of things, in any form, and no text."""
+    return isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
+
+
 def as_text(names: Any) -> Any:
     """Return names of columns, of which those of pandas may be numbers, as text; all else as it is."""
     if isinstance(names, Integral):
@@ -55,8 +60,7 @@ def as_text(names: Any) -> Any:
 
 def each_once(name: str, columns: Any) -> tuple[str, ...]:
     """Return names of columns, the field `name`, as text; refuse none at all, and one that occurs twice."""
-    is_some = isinstance(columns, Iterable) and not isinstance(columns, str | bytes | Mapping)
-    names = tuple(map(str, columns)) if is_some else ()  # those of pandas may be numbers
+    names = tuple(map(str, columns)) if are_several(columns) else ()  # those of pandas may be numbers
     if not 0 < len(set(names)) == len(names):
         raise DataError(f"{name} is {columns!r}, expected the names of some columns, each once")
     return names
