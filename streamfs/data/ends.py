@@ -17,4 +17,6 @@ def first_complete(needed: Array, lengths: Integers) -> Integers:
 def ends_of(values: Array) -> Integers:
     """Return the ticks of each stream, of shape (n_streams, n_ticks, n_columns), up to the last with a value."""
     known = np.asarray(~np.isnan(values).all(axis=2))
+    if not known.size:
+        return np.zeros(len(values), dtype=np.int64)
     return np.where(known.any(axis=1), values.shape[1] - known[:, ::-1].argmax(axis=1), 0)

@@ -26,7 +26,7 @@ def given_values(values: Any) -> tuple[Array, Integers | None]:
     except ValueError:  # streams of different lengths
         return _one_by_one(bare)
     is_of_arrays = given.dtype == object and given.ndim == 1 and not any(map(np.isscalar, given))
-    return _one_by_one(list(given)) if is_of_arrays else (_real(given), None)
+    return _one_by_one(list(given)) if is_of_arrays else (real(given), None)
 
 
 def unmasked(values: Any) -> Any:
@@ -50,7 +50,7 @@ def padded(streams: Sequence[Array]) -> Array:
 
 
 def _one_by_one(streams: Sequence[Any]) -> tuple[Array, Integers]:
-    arrays = [_real(unmasked(stream)) for stream in streams]
+    arrays = [real(unmasked(stream)) for stream in streams]
     columns = [array[:, np.newaxis] if array.ndim == 1 else array for array in arrays]
     for array in columns:
         if array.ndim != 2:
@@ -58,19 +58,19 @@ def _one_by_one(streams: Sequence[Any]) -> tuple[Array, Integers]:
     return padded(columns), np.array([len(array) for array in columns])
 
 
-def _real(values: Any) -> Array:
-    """Return a copy of values as floats."""
+def real(values: Any, what: str = "values") -> Array:
+    """Return a copy of values as floats; refuse `what` is no real number."""
     try:
         given = np.asarray(values)
     except ValueError as error:  # of another length at some ticks
         raise DataError(f"a stream has ticks of {_lengths(values)} values, expected as many at each") from error
     if given.dtype.kind in _NOT_REAL:
-        raise DataError(f"values are {given.dtype}, expected real numbers")
+        raise DataError(f"{what} are {given.dtype}, expected real numbers")
     try:
         return np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         wrong = shortened(next((each for each in given.ravel().tolist() if not _is_number(each)), None))
-        raise DataError(f"values are {given.dtype}, expected real numbers, and one is {wrong}") from error
+        raise DataError(f"{what} are {given.dtype}, expected real numbers, and one is {wrong}") from error
 
 
 def _lengths(ticks: Sequence[Any]) -> str:

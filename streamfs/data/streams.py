@@ -227,9 +227,9 @@ class StreamSet(ViewedStreams):
         DataError
             If a dimension or the labels are missing, or times are not evenly spread.
         TypeError
-            If it is something else.
+            If `array` is something else, or `label` is no name.
         """
-        return cls(*read_xarray(array, label))
+        return cls.of_arrays(read_xarray(array, label))
 
     def _arrays(self) -> StreamArrays:
         labels = self.labels.tolist()

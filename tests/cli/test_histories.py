@@ -278,3 +278,17 @@ def test_messages_without_a_time_are_left_out(read):
     odd = [printed(time, "home/attic/temperature", "9") for time in ("noon", None, "2026-13-22T17:30:01Z+0100")]
     plain = "2026-11-32T17:30:01+0100 home/attic/temperature 9"
     assert [each.value for each in read("home.log", "\n".join([*odd, plain, good, ""]))] == [20.25]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("kept.txt", "light,room=säle x=1 1795365000"),
+        ("kept.csv", "#group\n_time,säle\n"),
+        ("kept.csv", "entity_id,state,last_changed\nsäle,1,x\n"),
+    ],
+)
+def test_a_history_in_another_encoding_is_refused(tmp_path, name, text):
+    (tmp_path / name).write_text(text, encoding="latin-1")
+    with pytest.raises(DataError, match=rf"{name} is not UTF-8 from b'\\xe4le"):
+        list(history(tmp_path / name))

@@ -66,6 +66,49 @@ def test_variables_of_a_dataset_are_columns():
         StreamSet.from_xarray(np.zeros((1, 1, 1)))
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a: a.isel(stream=0), "dimensions of the array are time, column, expected stream, time, column"),
+        (lambda a: a.expand_dims("day"), "dimensions of the array are day, stream, time, column, expected"),
+        (
+            lambda a: a.to_dataset(name="x"),
+            "variables of the Dataset are x, expected the columns .*: give one of x",
+        ),
+        (lambda _: xr.Dataset(), "variables of the Dataset are none, expected the columns of streams$"),
+        (lambda a: a.assign_coords(label="a"), "coordinate 'label' is of no dimension, expected a label of each"),
+        (lambda a: a.assign_coords(label=a["time"]), "coordinate 'label' is of time, expected a label of each"),
+        (lambda a: a.assign_coords(stream=[None] * 3), "stream 1 has the name None, expected a text"),
+        (lambda a: a.astype(str).where(a["column"] == "x", "?"), "expected real numbers, and one is '\\?'"),
+        (
+            lambda a: a.assign_coords(time=-a["time"]),
+            "times are -5 to -5 seconds apart, expected even ones that rise",
+        ),
+        (
+            lambda a: a.assign_coords(time=a["time"] + np.inf),
+            "time 1 is inf, expected seconds, a date or a duration",
+        ),
+        (
+            lambda a: a.assign_coords(time=[f"t{n}" for n in range(a.sizes["time"])]),
+            "times are .*, and one is 't0'",
+        ),
+        (lambda a: a.assign_coords(time=a["time"] * 1j), "times are complex128, expected real numbers"),
+    ],
+)
+def test_arrays_of_xarray_that_are_no_streams_are_refused(change, message):
+    with pytest.raises(DataError, match=message):
+        StreamSet.from_xarray(change(ragged().to_xarray()))
+
+
+def test_the_label_of_an_array_is_a_name():
+    with pytest.raises(TypeError, match=r"label is \['label'\], expected the name of a coordinate"):
+        StreamSet.from_xarray(ragged().to_xarray(), label=["label"])
+
+
+def test_an_array_without_ticks_is_read():
+    assert StreamSet.from_xarray(ragged().to_xarray()[:, :0]).lengths.tolist() == [0] * len(ragged())
+
+
 def test_streams_are_an_array_of_xarray():
     array = ragged().to_xarray()
     assert array.sel(stream="u", time=10.0, column="y").item() == 21.0
@@ -123,11 +166,12 @@ def test_a_ts_file_without_classes_has_no_labels(tmp_path):
     [
         ("@timeStamps true\n@data\n(0,1):low\n", "line 1 of .*'@timeStamps true': times in series are not read"),
         ("@targetLabel true\n@data\n1:2\n", "numbers to predict, and streams are told apart by classes"),
-        ("@data\n1,two:low\n", "line 2 of .*has a cell that is no number"),
+        ("@data\n1,two:low\n", r"line 2 of .* has the cell 'two', expected a number or \?"),
+        ("@data\n1,2:säle\n", r"wrong.ts is not UTF-8 from b'\\xe4le\\n' on"),
         ("@data\nlow\n", "line 2 of .*is 'low', expected numbers, a colon and a label"),
     ],
 )
 def test_what_is_wrong_with_a_ts_file_is_named(text, message, tmp_path):
-    (tmp_path / "wrong.ts").write_text(text, encoding="utf-8")
+    (tmp_path / "wrong.ts").write_text(text, encoding="latin-1")
     with pytest.raises(DataError, match=message):
         StreamSet.read(tmp_path / "wrong.ts")

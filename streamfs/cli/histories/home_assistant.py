@@ -8,6 +8,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+from streamfs.base.plain_files import opened_text
 from streamfs.cli.histories.past_reading import PastReading, device_and_quantity, value_of
 from streamfs.errors import DataError
 from streamfs.gateway.storage.read_only import open_read_only
@@ -59,7 +60,7 @@ def recorded_statistics(path: Path) -> Iterator[PastReading]:
 
 def exported_states(path: Path) -> Iterator[PastReading]:
     """Yield the states in a file of the history page."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with opened_text(path, newline="") as file:
         rows = csv.reader(file)
         next(rows, None)
         for number, row in enumerate(rows, start=1):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
+from streamfs.base.plain_files import opened_text
 from streamfs.cli.histories.past_reading import PastReading, device_and_quantity, value_of
 from streamfs.errors import DataError
 
@@ -27,7 +28,7 @@ _UNITS = (1e17, 1e9), (1e14, 1e6), (1e11, 1e3)  # from this size on, units of wh
 
 def lines(path: Path) -> Iterator[PastReading]:
     """Yield the numbers in a file of line protocol; times are told by their size, nanoseconds by default."""
-    with path.open(encoding="utf-8") as file:
+    with opened_text(path) as file:
         for number, text in enumerate(file, start=1):
             line = text.strip()
             if not line or line.startswith("#"):
@@ -48,7 +49,7 @@ def lines(path: Path) -> Iterator[PastReading]:
 def annotated(path: Path) -> Iterator[PastReading]:
     """Yield the numbers in a CSV file with annotations, which may hold several tables."""
     header: list[str] = []
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with opened_text(path, newline="") as file:
         for row in csv.reader(file):
             if not any(row) or row[0].startswith("#"):
                 header = []

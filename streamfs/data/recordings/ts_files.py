@@ -6,7 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from streamfs.base.plain_files import plain
+from streamfs.base.plain_files import opened_text
+from streamfs.data.text_table import number_of
 from streamfs.errors import DataError
 
 COLUMNS = ("stream", "time", "label")
@@ -40,7 +41,7 @@ def read_ts(path: Path) -> pl.DataFrame:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield number and text of each line."""
-    with plain(path).open(encoding="utf-8") as file:
+    with opened_text(path) as file:
         for number, line in enumerate(iter(partial(file.readline, _LONGEST), ""), 1):
             if len(line) == _LONGEST:
                 raise DataError(f"line {number} of {path} has {_LONGEST} characters or more, expected fewer")
@@ -52,14 +53,16 @@ def _stream(name: str, line: str, where: str, is_labelled: bool) -> pl.DataFrame
     *dimensions, last = line.split(":")
     if not is_labelled:
         dimensions, last = [*dimensions, last], ""
+    cells = [[cell.strip() for cell in text.split(",")] for text in dimensions]
     try:
-        read = [[None if cell.strip() == "?" else float(cell) for cell in text.split(",")] for text in dimensions]
-    except ValueError as error:
-        raise DataError(f"{where} has a cell that is no number: {error}") from None
+        read = [[None if cell == "?" else float(cell) for cell in dimension] for dimension in cells]
+    except ValueError:
+        wrong = next(cell for dimension in cells for cell in dimension if cell != "?" and number_of(cell) is None)
+        raise DataError(f"{where} has the cell {wrong[:40]!r}, expected a number or ?") from None
     if not read:
         raise DataError(f"{where} is {line[:40]!r}, expected numbers, a colon and a label")
     n_ticks = max(map(len, read))
-    columns = {f"x{place}": cells + [None] * (n_ticks - len(cells)) for place, cells in enumerate(read)}
+    columns = {f"x{place}": values + [None] * (n_ticks - len(values)) for place, values in enumerate(read)}
     schema = dict.fromkeys(columns, pl.Float64)
     rows = pl.DataFrame(columns, schema=schema).with_row_index("time")
     label = pl.lit(last.strip() or None, pl.String).alias("label")
