@@ -292,3 +292,38 @@ def test_a_history_in_another_encoding_is_refused(tmp_path, name, text):
     (tmp_path / name).write_text(text, encoding="latin-1")
     with pytest.raises(DataError, match=rf"{name} is not UTF-8 from b'\\xe4le"):
         list(history(tmp_path / name))
+
+
+LINE = "2026-11-22 16:30:00: MQTT publish: topic 'z/k', payload '{\"temperature\":21,\"last_seen\":%s}'"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("kept.log", LINE % '"yesterday"', "kept.log has the time 'yesterday', expected a date and a time of day"),
+        ("kept.log", LINE % "[1]", r"kept.log has the time \[1\], expected a date and a time of day"),
+        (
+            "kept.csv",
+            "entity_id,state,last_changed\nsensor.a_t,1,noon\n",
+            "kept.csv has the time 'noon', expected",
+        ),
+        (
+            "kept.csv",
+            f"#group\n_time,_value,_field,_measurement\n{'x' * 140_000}\n",
+            "line 3 of .*field larger than",
+        ),
+        ("kept.csv", "#group\n_time,_value,_field,_measurement\nnoon,1,x,y\n", "kept.csv has the time 'noon'"),
+        ("kept.csv", "#group\n_time,_value,_field,_measurement\nnoon,1\n", "row 3 of .* has 2 cells, expected 4"),
+    ],
+)
+def test_what_is_wrong_with_a_history_is_named(read, name, text, message):
+    with pytest.raises(DataError, match=message):
+        read(name, text)
+
+
+def test_a_damaged_database_is_refused(recorder):
+    path = recorder(OLD)
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + b"?" * (len(content) - 4096))
+    with pytest.raises(DataError, match=f"{path} cannot be read: database disk image is malformed"):
+        list(history(path))

@@ -246,3 +246,19 @@ def test_separators_at_the_ends_of_rows_alone_are_left_out_wherever_a_block_ends
         monkeypatch.setattr(csv_text, "BLOCK", n_bytes)
         values = StreamSet.read(path, labelled=False).values[0]
         assert_array_equal(values, [[row + 10, row % 7] for row in range(40)])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '{"time":0,"x":1}\n{"time":1,"x":2}\n',
+            """the cell '"x":1}' has a quote that is not closed, or more behind""",
+        ),
+        ('time,"x\n0,1\n', "a quote in its first row is not closed"),
+        (f"time,x\n0,1,{'2' * 140_000}\n", "a row has more cells than the header"),
+    ],
+)
+def test_rows_that_are_none_are_refused_in_words(files, text, message):
+    with pytest.raises(DataError, match=f"log.csv cannot be read: {message}"):
+        StreamSet.read(files(log=text) / "log.csv", labelled=False)

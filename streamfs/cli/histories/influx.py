@@ -1,12 +1,11 @@
 """What InfluxDB gives out: line protocol, and CSV with annotations."""
 
-import csv
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 
 from streamfs.base.plain_files import opened_text
+from streamfs.cli.histories.exports import date_of, rows_of
 from streamfs.cli.histories.past_reading import PastReading, device_and_quantity, value_of
 from streamfs.errors import DataError
 
@@ -49,23 +48,27 @@ def lines(path: Path) -> Iterator[PastReading]:
 def annotated(path: Path) -> Iterator[PastReading]:
     """Yield the numbers in a CSV file with annotations, which may hold several tables."""
     header: list[str] = []
-    with opened_text(path, newline="") as file:
-        for row in csv.reader(file):
-            if not any(row) or row[0].startswith("#"):
-                header = []
-                continue
-            if not header:
-                header = row
-                for column in ("_time", "_value", "_field", "_measurement"):
-                    if column not in row:
-                        raise DataError(f"{path} has no column {column!r}, only {', '.join(row)}")
-                continue
-            cells = dict(zip(header, row, strict=False))
-            value = value_of(cells["_value"])
-            if value is not None:
-                tags = {name: cell for name, cell in cells.items() if name not in _OWN and cell}
-                device, quantity = _place(cells["_measurement"], cells["_field"], tags)
-                yield PastReading(device, datetime.fromisoformat(cells["_time"]).timestamp(), quantity, value)
+    for number, row in enumerate(rows_of(path), start=1):
+        if not any(row) or row[0].startswith("#"):
+            header = []
+        elif not header:
+            header = row
+            for column in ("_time", "_value", "_field", "_measurement"):
+                if column not in row:
+                    raise DataError(f"{path} has no column {column!r}, only {', '.join(row)}")
+        elif len(row) != len(header):
+            raise DataError(f"row {number} of {path} has {len(row)} cells, expected {len(header)}")
+        else:
+            yield from _of_row(dict(zip(header, row, strict=True)), path)
+
+
+def _of_row(cells: Mapping[str, str], path: Path) -> Iterator[PastReading]:
+    """Yield the number in a row of a table, if it has one."""
+    value = value_of(cells["_value"])
+    if value is not None:
+        tags = {name: cell for name, cell in cells.items() if name not in _OWN and cell}
+        device, quantity = _place(cells["_measurement"], cells["_field"], tags)
+        yield PastReading(device, date_of(cells["_time"], path).timestamp(), quantity, value)
 
 
 def _place(measurement: str, field: str, tags: Mapping[str, str]) -> tuple[str, str]:

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import orjson
 
+from streamfs.cli.histories.exports import date_of
 from streamfs.cli.histories.past_reading import PastReading, value_of
 
 PUBLISHED = re.compile(
@@ -29,7 +29,7 @@ def published(path: Path, time_zone: str = "UTC") -> Iterator[PastReading]:
     that it knows of a device whenever something changes, and when it starts: what says the same as before is
     no reading, and of a time that was there before only what has changed.
     """
-    clock = _Clock(time_zone)
+    clock = _Clock(time_zone, path)
     last: dict[str, dict[str, Any]] = {}
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
@@ -63,16 +63,16 @@ def _json(payload: str) -> dict[str, Any]:
 class _Clock:
     """Times of a log in seconds since 1970: the hour that clocks show twice begins anew where they go back."""
 
-    def __init__(self, zone: str) -> None:
-        self._zone = ZoneInfo(zone)
+    def __init__(self, zone: str, path: Path) -> None:
+        self._zone, self._path = ZoneInfo(zone), path
         self._before = 0.0
         self._fold = 0
 
-    def seconds(self, time: float | str) -> float:
+    def seconds(self, time: object) -> float:
         """Return the seconds of a date, local if it has no offset, or of milliseconds since 1970."""
-        if not isinstance(time, str):
+        if isinstance(time, int | float):
             return float(time) / 1e3
-        date = datetime.fromisoformat(time)
+        date = date_of(time, self._path)
         if date.tzinfo:
             return date.timestamp()
         first, second = (date.replace(tzinfo=self._zone, fold=fold).timestamp() for fold in (0, 1))

@@ -38,6 +38,14 @@ _OTHERS = {
 BATCH = 2**17
 """Rows of a Parquet file or frame that are looked at together."""
 
+_REASONS = {
+    "utf-8": "it is not in UTF-8; save it so, or convert it as `iconv -f WINDOWS-1252 -t UTF-8` does",
+    "found more fields": "a row has more cells than the header",
+    "out of bounds": "a quote in its first row is not closed",
+}
+"""Why a file cannot be read, by what polars says."""
+
+_QUOTED = re.compile(r"could not parse `(.*?)` as dtype", re.DOTALL)
 _NAMELESS = re.compile(r"Unnamed: \d+|__index_level_\d+__")  # what pandas calls them where names are needed
 
 
@@ -260,7 +268,8 @@ def _unreadable(path: Path, error: BaseException) -> DataError:
         return DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}")
     if isinstance(error, pl.exceptions.PanicException):
         return DataError(f"{path} cannot be read: it is damaged")
-    reason = str(error).partition("\n")[0]
-    if "utf-8" in reason:
-        reason = "it is not in UTF-8; save it so, or convert it as `iconv -f WINDOWS-1252 -t UTF-8` does"
+    said = str(error)
+    reason = next((words for part, words in _REASONS.items() if part in said), said.partition("\n")[0])
+    if cell := _QUOTED.search(said):
+        reason = f"the cell {cell[1][:40]!r} has a quote that is not closed, or more behind one"
     return DataError(f"{path} cannot be read: {reason}")
