@@ -254,4 +254,5 @@ def _write(table: pl.DataFrame, path: Path) -> None:
         if path.suffix == ".parquet":
             table.write_parquet(file)
         else:
-            table.write_csv(file)
+            is_like_comment = table[STREAM].str.contains(r"^\s*#").any()
+            table.write_csv(file, quote_style="non_numeric" if is_like_comment else "necessary")

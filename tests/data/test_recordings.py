@@ -256,6 +256,8 @@ def test_separators_at_the_ends_of_rows_alone_are_left_out_wherever_a_block_ends
             """the cell '"x":1}' has a quote that is not closed, or more behind""",
         ),
         ('time,"x\n0,1\n', "a quote in its first row is not closed"),
+        ('time,x\n0,1\n1, ";2\n', "a quote is not closed"),
+        ("# logger\n# of room 3\n", "it is empty, or has comments alone"),
         (f"time,x\n0,1,{'2' * 140_000}\n", "a row has more cells than the header"),
     ],
 )

@@ -183,6 +183,7 @@ def test_an_unknown_column_is_refused_listing_the_known_ones():
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @given(streams=stream_sets())
 @example(streams=StreamSet([[[1.0]]], ["a"], [".5"]))
+@example(streams=StreamSet([[[1.0]], [[NAN]]], ["a", "b"], ["x"], names=["#a", " #b"], lengths=[1, 0]))
 def test_a_written_set_is_read_back(tmp_path_factory, ending, streams):
     path = tmp_path_factory.mktemp("round") / f"streams.{ending}"
     streams.write(path)
@@ -304,7 +305,7 @@ def test_a_path_is_not_a_pattern(file):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "cannot be read: empty CSV"),
+        ("", "cannot be read: it is empty, or has comments alone"),
         ("stream,time,label,x\n", "has no readings: it has no rows"),
         ("stream,time,label\na,0,calm\n", "has no column of readings"),
         ("stream,label,x\na,calm,1\n", "has no column 'time', only stream, label, x"),

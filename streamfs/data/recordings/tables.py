@@ -42,6 +42,8 @@ _REASONS = {
     "utf-8": "it is not in UTF-8; save it so, or convert it as `iconv -f WINDOWS-1252 -t UTF-8` does",
     "found more fields": "a row has more cells than the header",
     "out of bounds": "a quote in its first row is not closed",
+    "CSV malformed": "a quote is not closed",
+    "empty CSV": "it is empty, or has comments alone",
 }
 """Why a file cannot be read, by what polars says."""
 
