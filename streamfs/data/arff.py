@@ -47,7 +47,7 @@ def _attribute(number: int, text: str, path: Path) -> tuple[str, Categories | No
         return _bare(name[1]), None
     raise DataError(
         f"attribute {_bare(name[1])!r} on line {number} of {path} is of type {kind!r}, "
-        f"expected {', '.join(_NUMERIC)} or {{values}}"
+        f"expected {', '.join(_NUMERIC)} or {{values}}; a name with spaces is in quotes"
     )
 
 

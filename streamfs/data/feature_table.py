@@ -15,7 +15,7 @@ from feature_extractors.base import Feature, channels_of
 from feature_extractors.report import split_channel
 from streamfs.base.ahead import map_ahead
 from streamfs.base.workers import workers
-from streamfs.data.streams import Labels, StreamSet
+from streamfs.data.streams import Labels, StreamSet, require_streams
 from streamfs.errors import DataError
 
 MIN_OF_A_CLASS = 20
@@ -214,6 +214,8 @@ def tabulate(
     DataError
         If a feature reads a column that the streams do not have, or the table would take more than half of the
         machine's memory.
+    TypeError
+        If `streams` is no `StreamSet`.
 
     Examples
     --------
@@ -223,6 +225,7 @@ def tabulate(
     array([[[20.],
             [21.]]])
     """
+    require_streams(streams)
     kept = np.arange(1, streams.n_ticks + 1) if ticks is None else ticks
     _require_memory(len(streams), len(kept), len(features))
     values = np.full((len(streams), len(kept), len(features)), np.nan)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.arrays import Array
+from feature_extractors.spelling import nearest
 from streamfs.data.recordings.tables import check_names
 from streamfs.data.text_table import TextTable, number_of
 from streamfs.errors import DataError
@@ -30,7 +31,9 @@ def column_of(table: TextTable, name: str | None, path: Path) -> int:
     if name is None:
         return len(table.names) - 1
     if name not in table.names:
-        raise DataError(f"{path} has no column {name!r}, only {', '.join(table.names)}")
+        raise DataError(
+            f"{path} has no column {name!r}, only {', '.join(table.names)}{nearest(name, table.names)}"
+        )
     return table.names.index(name)
 
 
@@ -41,6 +44,9 @@ def parts_of(table: TextTable, label: str | None, path: Path) -> tuple[Array, La
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
     n_columns, label_index = len(table.names), column_of(table, label, path)
+    if n_columns == 1:
+        expected = "expected commas, tabs or semicolons between several"
+        raise DataError(f"{path} has one column, {table.names[0][:40]!r}, {expected}")
     if n_columns < 2 or not table.rows:
         raise DataError(
             f"{path} has {len(table.rows)} instances and {n_columns} columns, expected at least 1 and 2"
@@ -74,7 +80,7 @@ def _codes(table: TextTable, index: int, path: Path) -> Array:
     codes[None] = np.nan
     for (number_of_line, _), text in zip(table.rows, texts, strict=True):
         if math.isinf(codes.get(text, np.inf)):
-            expected = "a finite number" if categories is None else f"one of {', '.join(categories)}"
+            expected = "a finite number" if categories is None else f"one of {', '.join(categories) or 'none'}"
             raise DataError(
                 f"{table.names[index]} is {text!r} on line {number_of_line} of {path}, expected {expected}"
             )

@@ -60,6 +60,8 @@ def read_text(lines: list[tuple[int, str]], path: Path, names: Sequence[str] | N
         if sum(number_of(name) is not None for name in names) > 1:
             some = ", ".join(names[:5])
             raise DataError(f"{path} has numbers for names, {some}: give names= if it has no header")
+    elif rows[0][1] == list(names):
+        raise DataError(f"{path} has names in line {rows[0][0]}, {', '.join(names)}: leave out names=")
     return TextTable(tuple(names), (None,) * len(names), rows)
 
 
@@ -67,7 +69,8 @@ def _cells(number: int, text: str, separator: str, path: Path) -> Cells:
     try:
         (cells,) = csv.reader([text], delimiter=separator, skipinitialspace=True, strict=True)
     except csv.Error as error:
-        raise DataError(f"line {number} of {path} cannot be read: {error}") from error
+        reason = "a quote is not closed, or has more behind it" if '"' in text else error
+        raise DataError(f"line {number} of {path} cannot be read: {reason}") from error
     return [None if cell in ("", "?") else cell for cell in map(str.strip, cells)]
 
 

@@ -161,6 +161,13 @@ def test_a_ts_file_without_classes_has_no_labels(tmp_path):
     assert (streams.labels.tolist(), streams.lengths.tolist()) == (["", ""], [2, 3])
 
 
+def test_files_of_one_name_in_two_folders_have_streams_of_their_own(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "one.ts").write_text("@classLabel\tfalse\n@data\n1,2\n", encoding="utf-8")
+    assert StreamSet.read(tmp_path, labelled=False).names == ("a/one-0", "b/one-0")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -82,3 +82,8 @@ def test_a_table_that_does_not_fit_into_memory_is_refused(monkeypatch):
     assert tabulate(streams, [fx.get("mean(a.level)")]).values.shape == (20, 20, 1)
     with pytest.raises(DataError, match=r"4 features of 20 streams at 20 ticks take 0.0 GiB, more than half of"):
         tabulate(streams, [fx.get(f"{kind}(a.level)") for kind in ("mean", "max", "min", "range")])
+
+
+def test_what_are_no_streams_is_not_tabulated():
+    with pytest.raises(TypeError, match="streams is 5, expected a StreamSet"):
+        tabulate(5, FEATURES)

@@ -32,6 +32,7 @@ _OTHERS = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), ": save the sheet as CSV"),
     **dict.fromkeys((".zip", ".tar", ".7z", ".tgz"), ": unpack it, and name the folder"),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), ": write it as CSV, as jq -r '[.time, .value] | @csv' does"),
+    ".arff": ": Instances.read reads it",
     ".log": ": write times and readings of the log as CSV",
 }
 
@@ -118,7 +119,7 @@ def open_table(path: Path, name: str = "", start: Start = AT_ONCE) -> Table:
             columns = list(pl.read_parquet_schema(plain(path)))
             parts = partial(_parquet_parts, path)
         elif ending == ".ts":
-            rows = read_ts(path)
+            rows = read_ts(path, name or bare_name(path.name))
             columns, parts = rows.columns, partial(iter, [rows])
         else:
             text = CsvText(path, start)

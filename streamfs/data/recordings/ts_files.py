@@ -20,21 +20,21 @@ _REFUSED = {
 }
 
 
-def read_ts(path: Path) -> pl.DataFrame:
-    """Read a file as rows of stream, tick, label and dimensions; streams are named by the file and their number.
+def read_ts(path: Path, name: str) -> pl.DataFrame:
+    """Read a file as rows of stream, tick, label and dimensions; streams have the `name` and their number.
 
     `?` is missing. Files with times or numbers to predict in place of classes are refused.
     """
     is_labelled, streams = True, list[pl.DataFrame]()
     for number, line in _lines(path):
-        word, _, rest = line.lower().partition(" ")
+        word, rest = [*line.lower().split(maxsplit=1), "", ""][:2]
         if word in _REFUSED and rest.startswith("true"):
             raise DataError(f"line {number} of {path} is {line!r}: {_REFUSED[word]}")
         if word == "@classlabel":
             is_labelled = rest.startswith("true")
         elif line and line[0] not in "#%@":
-            name, where = f"{path.stem}-{len(streams)}", f"line {number} of {path}"
-            streams.append(_stream(name, line, where, is_labelled=is_labelled))
+            numbered, where = f"{name}-{len(streams)}", f"line {number} of {path}"
+            streams.append(_stream(numbered, line, where, is_labelled=is_labelled))
     none = pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.String))
     return pl.concat(streams, how="diagonal") if streams else none
 
