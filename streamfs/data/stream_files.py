@@ -245,6 +245,8 @@ def streams_frame(arrays: StreamArrays) -> pl.DataFrame:
 
 def check_written(path: Path) -> None:
     """Refuse a file that is not written, by its name."""
+    if "\0" in str(path):
+        raise DataError(f"{path} cannot be written: no file can have this name")
     if path.suffix not in (".csv", ".parquet"):
         raise DataError(f"{path} ends in {path.suffix!r}, expected .csv or .parquet")
 

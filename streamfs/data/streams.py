@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from streamfs.base.plain_files import path_of
 from streamfs.data.given_values import given_values
 from streamfs.data.recordings.layout import Layout
 from streamfs.data.stream_arrays import StreamArrays
@@ -174,12 +175,12 @@ class StreamSet(ViewedStreams):
         Raises
         ------
         DataError
-            If the file's ending is neither ``.csv`` nor ``.parquet``, or a column is named ``stream``, ``time`` or
-            ``label``.
+            If the file's ending is neither ``.csv`` nor ``.parquet``, no file can have its name, or a column is
+            named ``stream``, ``time`` or ``label``.
         OSError
             If the file cannot be written.
         """
-        write_streams(self._arrays(), Path(path))
+        write_streams(self._arrays(), path_of(path))
 
     def to_frame(self) -> Any:
         """Return a frame of polars with a row for each stream and tick, which `from_frame` reads.

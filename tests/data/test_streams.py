@@ -196,6 +196,18 @@ def test_a_missing_reading_is_written_as_an_empty_cell(tmp_path):
     assert written.splitlines() == ["stream,time,label,x,y", "stream-0,0.0,a,1.0,", "stream-1,,b,,"]
 
 
+def test_what_is_no_path_of_a_table_is_not_written(tmp_path):
+    streams = StreamSet([[[1.0]]], ["a"], ["x"])
+    with pytest.raises(TypeError, match="path is 5, expected the path of a file"):
+        streams.write(5)
+    for name, message in (
+        ("a.xlsx", "ends in '.xlsx', expected .csv or .parquet"),
+        ("\0.csv", "no file can have"),
+    ):
+        with pytest.raises(DataError, match=message):
+            streams.write(tmp_path / name)
+
+
 @given(streams=stream_sets(), seed=st.integers(0, 100))
 def test_rows_may_come_in_any_order(tmp_path_factory, streams, seed):
     path = tmp_path_factory.mktemp("order") / "streams.parquet"
