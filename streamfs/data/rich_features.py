@@ -13,9 +13,9 @@ FEW_COLUMNS = 6
 """Columns up to which all kinds of features of each are offered; of more, the essential ones."""
 
 
-def rich_features(streams: StreamSet, seed: int) -> tuple[Feature, ...]:
+def rich_features(streams: StreamSet, seed: int, n_kernels: int = N_KERNELS) -> tuple[Feature, ...]:
     """Return features for a forest: of all kinds, and patterns that neither level, scale nor start changes."""
     kinds = RICH if len(streams.columns) <= FEW_COLUMNS else fx.ESSENTIAL
-    n_kernels = max(N_KERNELS // len(streams.columns), LEAST_KERNELS)
-    patterns = pattern_features(streams, n_kernels=n_kernels, normalised=True, shares=False, seed=seed)
+    n_each = max(n_kernels // len(streams.columns), LEAST_KERNELS)
+    patterns = pattern_features(streams, n_kernels=n_each, normalised=True, shares=False, seed=seed)
     return (*default_features(streams, kinds), *patterns)

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 CHANNELS = "channels"
 
+N_KERNELS = 160
+"""Kernels of the patterns on chosen channels: more than a promise's search, which fits many more forests, offers."""
+
 USUAL_CONFIDENCE = 0.9
 """The threshold of classifiers on ranked features, unless one is given."""
 
@@ -173,7 +176,7 @@ def train(
         )
     make_selector = arguments.selector_of(select, CHANNELS)
     if features is None and select == CHANNELS and costs is None:
-        features = rich_features(streams, seed)
+        features = rich_features(streams, seed, N_KERNELS)
     offered = arguments.offered_features(streams, features)
     is_forest = select == CHANNELS and classifier in (None, FOREST)
     if is_forest and costs is None and clock_of(offered) < 0:

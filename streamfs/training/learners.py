@@ -44,7 +44,7 @@ N_TREES = 40
 SMALL_LEAF = 0.1
 """Streams in a leaf of a forest whose confidence is calibrated afterwards."""
 
-N_SMALL_TREES, N_SMALL_SCOUTS = 60, 20
+N_SMALL_TREES, N_SMALL_SCOUTS = 60, 40
 """Trees of a forest with small leaves, and of one that is only compared with others."""
 
 MOST_POSITIONS = 24
