@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 CHANNELS = "channels"
 
 N_KERNELS = 160
-"""Kernels of the patterns on chosen channels: more than a promise's search, which fits many more forests, offers."""
+"""Kernels of the patterns on chosen channels; a promise, whose search fits many more forests, offers fewer."""
 
 USUAL_CONFIDENCE = 0.9
 """The threshold of classifiers on ranked features, unless one is given."""

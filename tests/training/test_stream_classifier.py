@@ -103,8 +103,8 @@ def test_streams_end_where_they_end():
 
 
 def test_a_stream_without_a_label_is_predicted_as_asked():
-    cut = [stream[: 1 if place % 2 else 8] for place, stream in enumerate(X)]
-    fitted = StreamClassifier(FEATURES, confidence=0.97).fit(X, Y)
+    cut = [stream[: 1 if place % 2 else 8] for place, stream in enumerate(streams(seed=1)[0])]
+    fitted = StreamClassifier(FEATURES, error_cost=1000).fit(X, Y)
     is_none = np.array([each.label is None for each in fitted.decide(cut)])
     assert 0 < is_none.sum() < len(cut)
     assert_array_equal(fitted.predict(cut), fitted.classes_[fitted.predict_proba(cut).argmax(axis=1)])
