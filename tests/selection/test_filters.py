@@ -12,7 +12,7 @@ from oracles import selection as naive
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder
 from sklearn.utils.estimator_checks import check_estimator
 
-from streamfs.data.instances import read_described
+from streamfs.data.described_instances import read_described
 from streamfs.selection import EqualWidthDiscretiser, Finco, LasVegasFilter, inconsistency
 
 NAN = float("nan")

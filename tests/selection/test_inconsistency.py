@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from oracles import selection as naive
 from sklearn.utils.estimator_checks import check_estimator
 
-from streamfs.data.instances import read_described
+from streamfs.data.described_instances import read_described
 from streamfs.selection import EqualWidthDiscretiser, SubsetInconsistency, inconsistency
 from streamfs.selection._inconsistency import find_pair, find_row
 
