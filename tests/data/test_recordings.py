@@ -231,6 +231,47 @@ def test_rows_that_begin_with_a_number_sign_are_rows(files):
     assert StreamSet.read(path, labelled=False).names == ("#1", "#2")
 
 
+@pytest.mark.parametrize(
+    ("text", "layout"),
+    [
+        (
+            "stream,time,x\n#3,11/29/2026 10:00 AM,low\n#3,11/29/2026 10:01 AM,high\n",
+            {"time_format": "%m/%d/%Y %I:%M %p", "values": {"low": 1, "high": 2}},
+        ),
+        ("stream,x\n#3,low\n#3,high\n", {"time": "rows", "period": 1.0, "values": {"low": 1, "high": 2}}),
+        ("stream,time,x,\n#3,0,1\n#3,1,2\n", {}),
+        ('stream,time,"x\n(C)"\n#3,0,1\n#3,1,2\n', {}),
+    ],
+)
+def test_no_row_of_a_stream_that_is_called_so_is_lost(files, text, layout):
+    streams = StreamSet.read(files(log=text) / "log.csv", labelled=False, **layout)
+    assert (streams.names, streams.values.ravel().tolist()) == (("#3",), [1.0, 2.0])
+
+
+def test_streams_that_are_called_so_may_have_labels_in_a_file(files):
+    folder = files(log="stream,time,x\n#1,0,5\nb,0,6\n", labels="stream,label\n#1,calm\nb,busy\n")
+    streams = StreamSet.read(folder / "log.csv", labels=folder / "labels.csv")
+    assert streams.labels.tolist() == ["calm", "busy"]
+
+
+def test_rows_that_look_like_comments_before_one_that_does_not_are_refused(files):
+    path = files(log="stream,time,x,y\n#b,1,2\n#b,0,1,5\n") / "log.csv"
+    with pytest.raises(DataError, match=r"log.csv has comments or rows that begin with '#b', expected"):
+        StreamSet.read(path, labelled=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "layout"),
+    [
+        ("attic\n#id,time,x\na,0,5\na,1,6\n", {"header": ["#id"]}),
+        ("a,0,5\na,1,6\n", {"column_names": ["#id", "time", "x"]}),
+    ],
+)
+def test_a_header_that_is_named_is_no_comment(files, text, layout):
+    streams = StreamSet.read(files(log=text) / "log.csv", labelled=False, stream="#id", **layout)
+    assert (streams.names, streams.values.ravel().tolist()) == (("a",), [5.0, 6.0])
+
+
 def test_lines_within_a_cell_are_no_comments(files, monkeypatch):
     path = files(log='time,note,x\n# "logger"\n0,"\n# one\n",5\n# 5" pipe\n1,"#two",6\n') / "log.csv"
     for n_bytes in (1, 9, 2**20):

@@ -1,19 +1,24 @@
 """Comments in CSV files: lines that begin with #, but for rows of streams that are called so."""
 
 import re
+from pathlib import Path
 
 from streamfs.data.recordings.csv_separators import cells_of, separator_of
 from streamfs.data.recordings.hidden_header import VALUE
+from streamfs.errors import DataError
 
 _BEFORE = re.compile(rb"(?:\s*#[^\n]*\n)*")
 _LINE = re.compile(rb"(?m)^[ \t]*#[^\n]*(?:\n|\Z)")
+_NUMBER = re.compile(r"\b\d")  # also in a date or a time, not in a name such as x1
+_NAME = re.compile(r"#\w")
 
 
 class Comments:
     """Comments between the rows of a CSV file, and behind the last.
 
-    A line that begins with # is a row if it has as many cells as the header, and one behind the first is a number
-    or a date; or if its first cell is that of such a row before it, as of a row that was cut short.
+    A line that begins with # is a row if it has as many cells as the header, and one behind the first has a number
+    or a date, or anything if no space follows the #; but not if it names the columns again. Further lines with the
+    same first cell are rows, too, such as one that was cut short. Rows behind such a line are refused.
 
     Parameters
     ----------
@@ -21,6 +26,8 @@ class Comments:
         The line that names the columns.
     separator : str
         What is between cells.
+    path : path
+        The file, for messages.
 
     Attributes
     ----------
@@ -28,11 +35,13 @@ class Comments:
         Whether lines from here on are those of a cell in quotes.
     """
 
-    def __init__(self, header: bytes, separator: str) -> None:
-        self.are_in_cell = False
-        self._separator = separator
-        self._n_cells = len(self._cells(header))
-        self._streams = set[bytes]()
+    def __init__(self, header: bytes, separator: str, path: Path) -> None:
+        self.are_in_cell = header.count(b'"') % 2 == 1
+        self._separator, self._path = separator, path
+        self._names = self._cells(header)
+        n_named = max((place for place, name in enumerate(self._names, 1) if name), default=0)
+        self._n_cells = range(n_named, len(self._names) + 1)
+        self._streams, self._left_out = set[bytes](), set[bytes]()
 
     def without(self, lines: bytes) -> bytes:
         """Return whole lines without comments, which may have any quotes; they follow those given before."""
@@ -48,14 +57,26 @@ class Comments:
         return text
 
     def _is_row(self, line: bytes) -> bool:
-        stream = line.partition(self._separator.encode())[0].strip()
+        stream, *others = line.strip().split(self._separator.encode(), 1)
         if stream not in self._streams and self._is_whole(line):
+            self._require_all(stream)
             self._streams.add(stream)
+        elif others:
+            self._left_out.add(stream)
         return stream in self._streams
+
+    def _require_all(self, stream: bytes) -> None:
+        """Refuse a row if a line with the same first cell was left out before."""
+        if stream in self._left_out:
+            found = f"{self._path} has comments or rows that begin with {stream.decode(errors='replace')!r}"
+            raise DataError(f"{found}, expected as many cells as in the header; a name in quotes begins a row")
 
     def _is_whole(self, line: bytes) -> bool:
         cells = self._cells(line)
-        return len(cells) == self._n_cells and any(map(VALUE.fullmatch, cells[1:]))
+        others = cells[1:]
+        if len(cells) not in self._n_cells or not any(others) or others == self._names[1:]:
+            return False
+        return bool(_NAME.match(cells[0])) or any(map(_NUMBER.search, others))
 
     def _cells(self, line: bytes) -> list[str]:
         return cells_of(line.decode(errors="replace"), self._separator)

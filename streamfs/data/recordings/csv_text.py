@@ -74,11 +74,11 @@ class CsvText:
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the bytes from the header on in blocks of whole rows; a line break within quotes ends none."""
-        header, rest = b"", b""
-        for lines in self._lines():
-            if not header:
-                header, separator = lines.partition(b"\n")[0], separator_of(lines)
-                comments = Comments(header, separator)
+        blocks = self._lines()
+        first = next(blocks)
+        header, separator = first.partition(b"\n")[0], separator_of(first)
+        comments, rest = Comments(header, separator, self.path), header
+        for lines in chain([first[len(header) :]], blocks):
             rest += comments.without(lines)
             if not comments.are_in_cell and rest.endswith(b"\n"):
                 yield rest
