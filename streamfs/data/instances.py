@@ -56,7 +56,7 @@ class Instances:
     categories: tuple[Categories | None, ...]
 
     def __post_init__(self) -> None:
-        is_ready = isinstance(self.values, np.ndarray) and self.values.dtype == np.float64
+        is_ready = type(self.values) is np.ndarray and self.values.dtype == np.float64  # with no mask
         values, labels = self.values if is_ready else given_values(self.values)[0], np.asarray(self.labels)
         names = as_names("feature", self.names)
         require_shape("labels", labels.shape, (labels.size,))

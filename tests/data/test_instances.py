@@ -385,6 +385,10 @@ class TestArguments:
         with pytest.raises(DataError, match=message):
             Instances(np.array(values), np.array(["a"]), names, categories)
 
+    def test_what_a_mask_hides_is_missing(self):
+        values = np.ma.masked_array([[1.0, 2.0]], mask=[[True, False]])
+        assert_array_equal(np.asarray(Instances(values, ["a"], ["x", "y"], [None, None]).values), [[NAN, 2.0]])
+
     @pytest.mark.parametrize(
         ("changed", "message"),
         [
