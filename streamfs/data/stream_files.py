@@ -1,5 +1,6 @@
 """Recorded streams in files: read in any layout, written with one row per stream and tick."""
 
+import os
 import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -245,8 +246,12 @@ def streams_frame(arrays: StreamArrays) -> pl.DataFrame:
 
 def check_written(path: Path) -> None:
     """Refuse a file that is not written, by its name."""
-    if "\0" in str(path):
-        raise DataError(f"{path} cannot be written: no file can have this name")
+    try:
+        is_named = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        is_named = False
+    if not is_named:
+        raise DataError(f"{str(path)!r} cannot be written: no file can have this name")
     if path.suffix not in (".csv", ".parquet"):
         raise DataError(f"{path} ends in {path.suffix!r}, expected .csv or .parquet")
 

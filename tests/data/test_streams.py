@@ -203,6 +203,7 @@ def test_what_is_no_path_of_a_table_is_not_written(tmp_path):
     for name, message in (
         ("a.xlsx", "ends in '.xlsx', expected .csv or .parquet"),
         ("\0.csv", "no file can have"),
+        ("\ud800.csv", "no file can have"),
     ):
         with pytest.raises(DataError, match=message):
             streams.write(tmp_path / name)
