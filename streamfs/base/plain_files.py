@@ -39,7 +39,7 @@ def path_of(given: object) -> Path:
 
 
 def plain(path: str | PathLike[str]) -> Path:
-    """Return a path to be opened; raise an OSError if it has a pipe, a socket or a device, or none can have it.
+    """Return a path to be opened; raise an OSError for a pipe, a socket, a device, or what no file can be called.
 
     Reading these may wait, or go on, without end. What else cannot be opened says so when it is.
 
@@ -54,7 +54,7 @@ def plain(path: str | PathLike[str]) -> Path:
         kind = stat.S_IFMT(os.stat(path).st_mode)  # noqa: PTH116 - at each start, often
     except OSError:
         kind = 0
-    except ValueError as error:  # of a NUL character, or one that UTF-8 has not
+    except ValueError as error:  # for a NUL character, or one that UTF-8 does not have
         raise OSError(EINVAL, "no file can have this name", os.fspath(path)) from error
     if kind in _OTHERS:
         raise OSError(EINVAL, f"it is {_OTHERS[kind]}, expected a file", os.fspath(path))

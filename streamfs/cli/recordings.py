@@ -22,7 +22,7 @@ _QUOTED = re.compile(r'[,"\r\n]|^\s|\s$')
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Parse names that commas separate; one with a comma, or with spaces around, is in double quotes.
+    """Parse names that commas separate; one with a comma, or with spaces around it, is in double quotes.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def _one_by_one(streams: Sequence[Any]) -> tuple[Array, Integers]:
 
 
 def real(values: Any, what: str = "values") -> Array:
-    """Return a copy of values as floats; refuse `what` is no real number."""
+    """Return a copy of values as floats; refuse what is not a real number, naming the values `what`."""
     try:
         given = np.asarray(values)
     except ValueError as error:  # of another length at some ticks

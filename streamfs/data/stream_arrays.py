@@ -35,7 +35,7 @@ def require_shape(what: str, shape: tuple[int, ...], expected: tuple[int, ...]) 
 
 
 def require_axes(values: Array) -> None:
-    """Refuse values that have not the axes of streams, ticks and columns."""
+    """Refuse values that do not have the axes of streams, ticks and columns."""
     if values.ndim != 3:
         axes = ": give streams of one column as values[:, :, np.newaxis]" if values.ndim == 2 else ""
         raise DataError(f"values have shape {values.shape}, expected {_AXES}{axes}")

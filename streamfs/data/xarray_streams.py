@@ -51,7 +51,7 @@ def read_xarray(array: Any, label: str) -> StreamArrays:
 
 
 def _one_array(array: Any) -> Any:
-    """Return an array, of whose dimensions one is of the variables if it was a Dataset."""
+    """Return an array; variables of a Dataset become one of its dimensions."""
     if hasattr(array, "data_vars"):
         variables = ", ".join(map(str, array.data_vars)) or "none"
         if not array.data_vars or "column" in array.dims:

@@ -61,7 +61,7 @@ def evaluate(
     cost, that of all features that MODEL could choose from.
     A confidence that is not known is a threshold that depends on the tick, or another rule; --sweep tries others.
     A table by class has the streams labelled so and the share of them that is right, and the share of the streams
-    that are so that was found; with --groups there is one by group, too, also of --sweep and in --csv. Of a
+    that are so that was found; with --groups there is one by group, too, also for --sweep and in --csv. Of a
     promise it says whether it is kept here, and in what decisions differ from where it was certified. It also says
     if MODEL was trained on some of the streams.
     """
