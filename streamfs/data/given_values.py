@@ -74,7 +74,7 @@ def real(values: Any, what: str = "values") -> Array:
 
 
 def _lengths(ticks: Sequence[Any]) -> str:
-    return " and ".join(map(str, sorted({len(tick) if isinstance(tick, Sized) else 1 for tick in ticks})))
+    return " and ".join(map(str, sorted({len(tick) if isinstance(tick, Sized) else 0 for tick in ticks})))
 
 
 def _is_number(value: Any) -> bool:

@@ -97,6 +97,7 @@ def assert_same(found, expected):
         ({"values": [[["cold"]], [["warm"]]]}, "values are <U4, expected real numbers, and one is 'cold'"),
         ({"values": [[[1]], [[10**400]]]}, "values are object, expected real numbers, and one is 1000"),
         ({"values": [[[1], [2, 3]], [[4]]]}, "a stream has ticks of 1 and 2 values, expected as many at each"),
+        ({"values": [[[1], None], [[4], [5]]]}, "a stream has ticks of 0 and 1 values, expected as many at each"),
         ({"values": np.zeros((2, 3, 1), dtype="M8[s]")}, r"values are datetime64\[s\], expected real numbers"),
         ({"values": [np.zeros(3), np.zeros(2, dtype=complex)]}, "values are complex128, expected real numbers"),
         (
