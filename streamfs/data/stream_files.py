@@ -152,8 +152,8 @@ def _proposal(
     Where streams then lack only what was asked of them, that is for the next error to say.
     """
     for guessed in guess(tables, layout, error) if n_left else ():
-        better = replace(layout, **guessed)
         try:
+            better = replace(layout, **guessed)
             _read(tables, better)
         except LayoutError as other:
             further = _proposal(tables, better, other, n_left - 1)

@@ -272,6 +272,15 @@ def test_a_column_that_names_persons_is_proposed_for_groups_of_files(files, time
     assert (len(streams), len(np.unique(streams.groups)), streams.columns) == (12, 3, ("x",))
 
 
+@pytest.mark.parametrize("layout", [{"stream": "subject"}, {"long": (None, "time", "subject", "x")}])
+def test_a_column_that_is_known_to_be_another_is_not_proposed_for_groups_of_files(files, layout):
+    rows = {f"log{n}": f"time,x,subject,label\n0,1,p{n // 2},b\n1,low,p{n // 2},b\n" for n in range(6)}
+    with pytest.raises(LayoutError) as refused:
+        StreamSet.read(files(**rows), **layout)
+    assert refused.value.proposal["values"] == {"low": "missing"}
+    assert "groups" not in refused.value.proposal
+
+
 def test_a_column_of_one_value_in_all_files_or_several_in_one_is_not_proposed_for_groups(files):
     one, several = (f"time,x,subject,label\n0,1,p1,b\n1,2,{last},b\n" for last in ("p1", "p2"))
     for texts in ({"a": one, "b": one, "c": one}, {"a": one, "b": several, "c": several}):

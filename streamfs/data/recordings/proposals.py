@@ -67,7 +67,8 @@ def _groups_of_files(tables: Sequence[Table], layout: Layout) -> dict[str, Any]:
     if layout.groups is not None or cells is None:
         return {}
     column = ColumnGuess(tables[0], layout, cells).groups_of_files()
-    if column is None or not all(column in table.columns for table in tables):
+    others = {*layout.stream_columns, *layout.time_columns, layout.sensor, layout.value}
+    if column is None or column in others or not all(column in table.columns for table in tables):
         return {}
     values = [{value for _, batch in table.batches() for value in batch[column].unique()} for table in tables]
     is_named = all(len(each) == 1 for each in values) and 1 < len(set().union(*values)) < len(values)
