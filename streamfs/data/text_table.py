@@ -60,7 +60,7 @@ def read_text(lines: list[tuple[int, str]], path: Path, names: Sequence[str] | N
         if sum(number_of(name) is not None for name in names) > 1:
             some = ", ".join(names[:5])
             raise DataError(f"{path} has numbers for names, {some}: give names= if it has no header")
-    elif rows[0][1] == list(names):
+    elif rows[0][1] == list(names) and None in map(number_of, names):
         raise DataError(f"{path} has names in line {rows[0][0]}, {', '.join(names)}: leave out names=")
     return TextTable(tuple(names), (None,) * len(names), rows)
 

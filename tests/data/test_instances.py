@@ -443,6 +443,9 @@ class TestArguments:
         numbered = "@relation r\n@attribute 1 real\n@attribute 2 real\n@attribute 3 {a}\n@data\n5,6,a\n"
         assert Instances.read(file(numbered, "people.arff")).names == ("1", "2")
 
+    def test_a_first_row_may_be_the_numbers_that_columns_are_called_by(self, file):
+        assert Instances.read(file("0,1\n2,a\n"), names=range(2)).labels.tolist() == ["1", "a"]
+
     @pytest.mark.parametrize("read", [Instances.read, read_described])
     def test_what_is_no_path_is_refused(self, read):
         with pytest.raises(TypeError, match="path is None, expected the path of a file"):
