@@ -30,7 +30,10 @@ def names(text: str) -> tuple[str, ...]:
     ('x', 'y, z', 't ')
     """
     bare = _AROUND_COMMAS.sub(lambda found: found[1] or ",", text.strip())
-    return tuple(next(csv.reader([bare]), []))
+    try:
+        return tuple(next(csv.reader([bare]), []))
+    except csv.Error as error:
+        raise ValueError(f"{text!r} has a line break, expected a name with one in double quotes") from error
 
 
 def words(text: str) -> dict[str, float | str]:

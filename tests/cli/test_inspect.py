@@ -11,6 +11,7 @@ from matplotlib.image import imread
 
 from streamfs import Procedure
 from streamfs.cli.app import main
+from streamfs.cli.recordings import names
 
 ROOT = Path(__file__).parents[2]
 ACTIVITIES = runpy.run_path(str(ROOT / "examples" / "activities.py"))
@@ -92,6 +93,14 @@ def test_names_with_spaces_are_typed_next_as_they_are(command, folder):
     assert shlex.split(following)[5:7] == ["--columns", '"x, y "," z","ok "']
     shown = command(following.partition(" -o ")[0].replace("train", "inspect") + " --json")
     assert [each["column"] for each in orjson.loads(shown.out)["columns"]] == ["x, y ", " z", "ok "]
+
+
+def test_names_with_a_line_break_are_in_quotes(command, folder):
+    (folder / "odd.csv").write_text('time,"x\n(C)"\n0,1\n1,2\n', encoding="utf-8")
+    shown = command("streamfs inspect odd.csv --columns '\"x\n(C)\"' --json")
+    assert [each["column"] for each in orjson.loads(shown.out)["columns"]] == ["x\n(C)"]
+    with pytest.raises(ValueError, match="has a line break, expected a name with one in double quotes"):
+        names("x\n(C)")
 
 
 def test_what_cannot_be_read_is_refused_as_by_train(folder, monkeypatch, capfd):
