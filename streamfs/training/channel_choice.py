@@ -12,12 +12,9 @@ from feature_extractors.report import quantity_of, split_channel
 from streamfs.base.progress import Progress, quiet
 from streamfs.data.clock import clock_of
 from streamfs.training.confidence import choose_confidence
-from streamfs.training.decision_costs import DecisionCosts
+from streamfs.training.decision_costs import TOLERANCE, DecisionCosts, mean_sent
 from streamfs.training.held_out import Followed, OutOfFold
 from streamfs.training.luck import cautious_mean, effective_number
-
-TOLERANCE = 0.01
-"""By how much of an error's cost a choice may be worse than the best to send less."""
 
 KINDS = ("", "delta")
 """Kinds of report policies under which all quantities are tried: at every tick, and on change."""
@@ -108,11 +105,9 @@ class ChannelChoice:
             limit, table = self.held_out.time_limit, self.held_out.table
             chosen = choose_confidence(followed, self.costs, limit, clock_of(table.features), self.confidence)
             columns, counts = chosen.columns, followed.counts
-            rows, ends = np.arange(len(columns)), np.maximum(followed.trajectories.ticks - 1, 0)
-            sent = followed.spent[rows, np.where(columns < 0, ends, columns)]
-            mean_sent = float(np.average(followed.by_stream(sent), weights=counts))
+            sent = float(mean_sent(followed, columns, limit))
             costs = followed.by_stream(self.costs.of(followed, columns, limit))
-            self.found[choice] = ChoiceCost(costs, counts, mean_sent, mean_delay(followed, columns))
+            self.found[choice] = ChoiceCost(costs, counts, sent, mean_delay(followed, columns))
         return self.found[choice]
 
     def outdoes(self, other: "ChannelChoice") -> bool:

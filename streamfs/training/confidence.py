@@ -14,7 +14,7 @@ from streamfs.procedure.stopping import TickThresholds
 from streamfs.training.anticipation import MOST_GROUPS, anticipated_levels
 from streamfs.training.correction import correction, stretch
 from streamfs.training.cross_validation import N_FOLDS
-from streamfs.training.decision_costs import DecisionCosts
+from streamfs.training.decision_costs import TOLERANCE, DecisionCosts, mean_sent
 from streamfs.training.decision_points import is_for_all
 from streamfs.training.held_out import Followed
 from streamfs.training.luck import believed_share, chance_of, effective_number
@@ -246,14 +246,19 @@ class _Rule:
         return np.where(inside, self.calibration.of(confidence, counts=counts), -1.0)
 
     def cheapest(self, followed: Followed, said: Array, costs: DecisionCosts) -> "_Rule":
-        """Return the highest rule of the least sum of costs, or one that surely costs less if costs are no sum."""
+        """Return, of the rules about as cheap as the cheapest, the one that sends least, of equal ones the highest.
+
+        What they cost is a sum, unless a rule surely costs less by costs that are none.
+        """
         levels, columns = self.tried(said)
         compared = dict.fromkeys((costs.additive, costs))
-        least, *others = (each.means_of(followed, columns, self.time_limit).argmin() for each in compared)
+        means, *others = (each.means_of(followed, columns, self.time_limit) for each in compared)
         for other in others:
-            is_less = costs.excess(followed, columns[other], columns[least], self.time_limit) < 0.0
-            least = other if is_less else least
-        return replace(self, levels=levels[least])
+            best, least = columns[other.argmin()], columns[means.argmin()]
+            means = other if costs.excess(followed, best, least, self.time_limit) < 0.0 else means
+        good = np.flatnonzero(means <= means.min() + TOLERANCE * costs.error)
+        order = np.lexsort((means[good], mean_sent(followed, columns[good], self.time_limit)))
+        return replace(self, levels=levels[good[order[0]]])
 
     def tried(self, said: Array) -> tuple[Array, Integers]:
         """Return levels to compare, the highest first, and the columns in which each decides, -1 for never.

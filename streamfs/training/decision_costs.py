@@ -10,6 +10,9 @@ from feature_extractors.base import LARGEST
 from streamfs.training.held_out import Followed
 from streamfs.training.luck import believed_share, cautious_mean, cautious_means, chance_of, effective_number
 
+TOLERANCE = 0.01
+"""By how much of an error's cost a choice may be worse than the best to send less."""
+
 
 @dataclass(frozen=True)
 class DecisionCosts:
@@ -87,6 +90,12 @@ def decided_in(followed: Followed, columns: Integers, time_limit: int) -> tuple[
     wrong = never | ~followed.is_right()[rows, at]
     delay = np.where(never, 1.0, followed.ticks[at] / time_limit)
     return wrong.astype(np.float64), delay, followed.spent[rows, at]
+
+
+def mean_sent(followed: Followed, columns: Integers, time_limit: int) -> Array:
+    """Return what is spent on streams on average, over the last axis, if they are decided in some columns."""
+    spent = decided_in(followed, columns, time_limit)[2]
+    return np.asarray(np.average(followed.by_stream(spent), axis=-1, weights=followed.counts))
 
 
 def believed_errors(column: int, followed: Followed) -> float:

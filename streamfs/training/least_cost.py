@@ -54,7 +54,7 @@ MOST_TICKS = 64
 LATE = 1.0 / 3.0
 """The mean share of all ticks from which decisions fall late: earlier ticks would mislead the trees then."""
 
-MOST_FOLLOWED, MOST_REPETITIONS = 200, 3
+MOST_FOLLOWED, MOST_REPETITIONS = 200, 5
 """Few streams are held out again and again in other folds, while no more are followed in all, so often at most."""
 
 
