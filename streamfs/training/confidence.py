@@ -246,9 +246,9 @@ class _Rule:
         return np.where(inside, self.calibration.of(confidence, counts=counts), -1.0)
 
     def cheapest(self, followed: Followed, said: Array, costs: DecisionCosts) -> "_Rule":
-        """Return, of the rules about as cheap as the cheapest, the one that sends least, of equal ones the highest.
+        """Return, of the rules about as cheap as the cheapest, the one that sends least, the highest of equals.
 
-        What they cost is a sum, unless a rule surely costs less by costs that are none.
+        Costs are compared as sums, unless some rule surely costs less by costs that are no sum.
         """
         levels, columns = self.tried(said)
         compared = dict.fromkeys((costs.additive, costs))
