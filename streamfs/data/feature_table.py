@@ -15,7 +15,8 @@ from feature_extractors.base import Feature, channels_of
 from feature_extractors.report import split_channel
 from streamfs.base.ahead import map_ahead
 from streamfs.base.workers import workers
-from streamfs.data.streams import Labels, StreamSet, require_streams
+from streamfs.data.stream_arrays import Labels
+from streamfs.data.streams import StreamSet, require_streams
 from streamfs.errors import DataError
 
 MIN_OF_A_CLASS = 20

@@ -5,15 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from feature_extractors.arrays import Array
 from feature_extractors.spelling import nearest
 from streamfs.data.recordings.tables import check_names
+from streamfs.data.stream_arrays import Labels
 from streamfs.data.text_table import TextTable, number_of
 from streamfs.errors import DataError
-
-Labels = npt.NDArray[np.str_]
 
 
 def with_categories(table: TextTable, nominal: set[int]) -> TextTable:

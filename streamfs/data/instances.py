@@ -13,10 +13,10 @@ from feature_extractors.arrays import Array
 from streamfs.base.plain_files import path_of
 from streamfs.data.arff import read_arff
 from streamfs.data.given_values import given_values
-from streamfs.data.instance_table import Labels, column_of, parts_of, with_categories
+from streamfs.data.instance_table import column_of, parts_of, with_categories
 from streamfs.data.recordings.layout_checks import are_several, as_text, each_once
 from streamfs.data.recordings.tables import check_names
-from streamfs.data.stream_arrays import as_names, require_labels, require_shape
+from streamfs.data.stream_arrays import Labels, as_names, require_labels, require_shape
 from streamfs.data.text_table import Categories, read_lines, read_text
 from streamfs.errors import DataError
 

@@ -13,6 +13,7 @@ from streamfs.data.drawing import draw_groups, draw_streams
 from streamfs.data.recordings.layout_checks import check_period
 from streamfs.data.recordings.tables import check_names
 from streamfs.data.stream_arrays import (
+    Labels,
     StreamArrays,
     as_names,
     require_axes,
@@ -30,7 +31,7 @@ class LabelledStreams:
     """What a `StreamSet` holds, and which of its streams are taken."""
 
     values: Array
-    labels: npt.NDArray[np.str_]
+    labels: Labels
     columns: tuple[str, ...]
     period: float
     names: tuple[str, ...]

@@ -11,6 +11,8 @@ from feature_extractors.arrays import Array, Integers
 from feature_extractors.base import LARGEST
 from streamfs.errors import DataError
 
+Labels = npt.NDArray[np.str_]
+
 _AXES = "(n_streams, n_ticks, n_columns)"
 
 MISSING = {"none", "nan", "nat", "<na>"}
@@ -21,7 +23,7 @@ class StreamArrays(NamedTuple):
     """Contents of a file: the arguments of `StreamSet`, in order."""
 
     values: Array
-    labels: Sequence[str] | npt.NDArray[np.str_]
+    labels: Sequence[str] | Labels
     columns: Sequence[str]
     period: float
     names: Sequence[str]

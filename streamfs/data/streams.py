@@ -15,8 +15,6 @@ from streamfs.data.stream_files import ReadStreams, read_frame, read_recording, 
 from streamfs.data.viewed_streams import ViewedStreams
 from streamfs.data.xarray_streams import read_xarray, streams_xarray
 
-Labels = npt.NDArray[np.str_]
-
 
 class StreamSet(ViewedStreams):
     """Recorded streams on a common grid of ticks, each with its label.

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from feature_extractors.arrays import Array
 from streamfs.base.progress import Progress
 from streamfs.data.frames import frame_of
-from streamfs.data.streams import Labels, StreamSet, require_streams
+from streamfs.data.stream_arrays import Labels
+from streamfs.data.streams import StreamSet, require_streams
 from streamfs.engine.engine import Engine
 from streamfs.evaluation.by_group import counts_by_group
 from streamfs.procedure.fits import require_classes, require_columns, require_period

@@ -15,7 +15,7 @@ from streamfs.classifiers.classifier import Classifier
 from streamfs.classifiers.crossings import levels_of
 from streamfs.costs.spending import Levels
 from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Labels
+from streamfs.data.stream_arrays import Labels
 from streamfs.errors import DataError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.selection.folds import Fold

@@ -11,7 +11,7 @@ from feature_extractors.arrays import Array, Integers
 from streamfs.classifiers.calibration import Calibration
 from streamfs.costs.spending import Spending
 from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Labels
+from streamfs.data.stream_arrays import Labels
 from streamfs.errors import DataError
 from streamfs.evaluation.trajectories import Trajectories, is_record
 from streamfs.procedure.falling import Falling

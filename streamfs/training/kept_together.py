@@ -10,7 +10,8 @@ from scipy.sparse.csgraph import connected_components
 
 from feature_extractors.arrays import Integers
 from streamfs.data.shared_columns import shared_columns
-from streamfs.data.streams import Labels, StreamSet
+from streamfs.data.stream_arrays import Labels
+from streamfs.data.streams import StreamSet
 from streamfs.training.copies import copies
 from streamfs.training.cross_validation import N_FOLDS
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.arrays import Array
-from streamfs.data.streams import Labels
+from streamfs.data.stream_arrays import Labels
 from streamfs.selection.folds import Fold
 from streamfs.training.confidence import Confident
 from streamfs.training.cross_validation import N_FOLDS

@@ -17,7 +17,8 @@ from streamfs.classifiers.extra_trees import ExtraTreesClassifier
 from streamfs.classifiers.forest import Forest
 from streamfs.data.clock import clock_of
 from streamfs.data.feature_table import FeatureTable, tabulate
-from streamfs.data.streams import Labels, StreamSet
+from streamfs.data.stream_arrays import Labels
+from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
 from streamfs.relief import position_grid
 from streamfs.training.cross_validation import Learn

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from feature_extractors.arrays import Array, Integers
-from streamfs.data.streams import Labels
+from streamfs.data.stream_arrays import Labels
 from streamfs.errors import TrainingError
 from streamfs.selection.folds import Fold
 from streamfs.training.query_sensitive import least_unanimous

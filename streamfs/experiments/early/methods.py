@@ -12,7 +12,7 @@ from feature_extractors.arrays import Array, Integers
 from streamfs.classifiers.classifier import Classifier
 from streamfs.data.clock import clock_of
 from streamfs.data.feature_table import tabulate
-from streamfs.data.streams import Labels
+from streamfs.data.stream_arrays import Labels
 from streamfs.errors import MissingExtraError, TrainingError
 from streamfs.evaluation.evaluation import evaluate
 from streamfs.experiments.early.peers import (

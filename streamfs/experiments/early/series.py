@@ -5,7 +5,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from feature_extractors.arrays import Array
-from streamfs.data.streams import Labels, StreamSet
+from streamfs.data.stream_arrays import Labels
+from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 
 LATEST_START, SCALE_SPREAD, NOISE = 0.3, 0.3, 0.03

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.arrays import Integers
-from streamfs.data.streams import Labels, StreamSet
+from streamfs.data.stream_arrays import Labels
+from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 from streamfs.selection.folds import make_folds
 from streamfs.training.kept_together import Ties, kept_together
