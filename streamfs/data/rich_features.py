@@ -6,8 +6,11 @@ from streamfs.data.default_features import RICH, default_features
 from streamfs.data.pattern_features import pattern_features
 from streamfs.data.streams import StreamSet
 
-N_KERNELS, LEAST_KERNELS = 80, 8
+N_KERNELS, LEAST_KERNELS = 160, 8
 """Kernels of the patterns: over all columns, and of a column at least."""
+
+FEW_KERNELS = 80
+"""Kernels over all columns for a search that fits very many forests, such as that of a promise."""
 
 FEW_COLUMNS = 6
 """Columns up to which all kinds of features of each are offered; of more, the essential ones."""

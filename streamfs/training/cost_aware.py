@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 CHANNELS = "channels"
 
-N_KERNELS = 160
-"""Kernels of the patterns on chosen channels; a promise, whose search fits many more forests, offers fewer."""
-
 USUAL_CONFIDENCE = 0.9
 """The threshold of classifiers on ranked features, unless one is given."""
 
@@ -176,7 +173,7 @@ def train(
         )
     make_selector = arguments.selector_of(select, CHANNELS)
     if features is None and select == CHANNELS and costs is None:
-        features = rich_features(streams, seed, N_KERNELS)
+        features = rich_features(streams, seed)
     offered = arguments.offered_features(streams, features)
     is_forest = select == CHANNELS and classifier in (None, FOREST)
     if is_forest and costs is None and clock_of(offered) < 0:

@@ -17,7 +17,7 @@ from streamfs.base.container import digest
 from streamfs.base.progress import Progress, quiet, step
 from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
-from streamfs.data.rich_features import rich_features
+from streamfs.data.rich_features import FEW_KERNELS, rich_features
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TranslationError
 from streamfs.procedure.procedure import Procedure
@@ -122,7 +122,7 @@ class PromiseProblem:
         """The features to search."""
         train, pricing = self.split.train, self.pricing
         vary = pricing.sends is None and not self.search.as_offered
-        beside = rich_features(train, self.seed) if self.rich and self._reads_all else ()
+        beside = rich_features(train, self.seed, FEW_KERNELS) if self.rich and self._reads_all else ()
         return Candidates.among(
             train, self.features, self._propose(train), vary=vary, shared=pricing.shares_channels, beside=beside
         )
