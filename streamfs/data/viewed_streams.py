@@ -67,9 +67,9 @@ class ViewedStreams(LabelledStreams):
         return views(self, Policy.sent, channels, max_silence)
 
     def episodes(self) -> Self:
-        """Return each stream from its first complete tick on, when its episode opens; if none is, it has no ticks.
+        """Return each stream from its first complete tick on, at which its episode opens.
 
-        Channels that open later may lack there.
+        A stream without a complete tick has no ticks. Channels that open later may lack in a complete one.
 
         Examples
         --------

@@ -93,7 +93,10 @@ def decided_in(followed: Followed, columns: Integers, time_limit: int) -> tuple[
 
 
 def mean_sent(followed: Followed, columns: Integers, time_limit: int) -> Array:
-    """Return what is spent on streams on average, over the last axis, if they are decided in some columns."""
+    """Return what is spent on a stream on average, over the last axis, if it is decided in a column, -1 for never.
+
+    Columns have shape (..., n_rows), and what is returned has the shape (...), in the unit of `Followed.spent`.
+    """
     spent = decided_in(followed, columns, time_limit)[2]
     return np.asarray(np.average(followed.by_stream(spent), axis=-1, weights=followed.counts))
 
