@@ -1,14 +1,17 @@
 """Files that are read: no pipes or devices, which may have no end, and of those read whole none that is huge."""
 
+import gzip
+import io
 import os
 import stat
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import EFBIG, EINVAL
 from os import PathLike
 from pathlib import Path
 from reprlib import repr as shortened
-from typing import TextIO
+from typing import IO, TextIO, cast
 
 from streamfs.errors import DataError
 
@@ -75,14 +78,29 @@ def read_text(path: str | PathLike[str]) -> str:
     return read_file(path).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
 
+def opened_bytes(path: str | PathLike[str]) -> IO[bytes]:
+    """Open a plain file, which gzip may have packed, whatever it ends in."""
+    with plain(path).open("rb") as file:
+        is_packed = file.read(2) == b"\x1f\x8b"
+    return cast("IO[bytes]", gzip.open(path)) if is_packed else plain(path).open("rb")
+
+
 @contextmanager
-def opened_text(path: str | PathLike[str], newline: str | None = None) -> Iterator[TextIO]:
-    """Open a plain file of text in UTF-8, with or without a mark in front; a DataError refuses other encodings."""
+def opened_text(path: str | PathLike[str], newline: str | None = None, errors: str = "strict") -> Iterator[TextIO]:
+    """Open a plain file of text in UTF-8, with or without a mark in front, which gzip may have packed.
+
+    A DataError refuses other encodings, and what is damaged.
+    """
     try:
-        with plain(path).open(encoding="utf-8-sig", newline=newline) as file:
+        with (
+            opened_bytes(path) as content,
+            io.TextIOWrapper(content, "utf-8-sig", errors, newline) as file,
+        ):
             yield file
     except UnicodeDecodeError as error:
         raise DataError(f"{os.fspath(path)} is {not_utf8(error)}") from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{os.fspath(path)} cannot be read: it is damaged: {error}") from error
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:

@@ -87,8 +87,9 @@ def _read_given(given: Sequence[Path], layout: Layout, *, count: bool) -> ReadSt
 
 def _opened(paths: Sequence[Path], without: Sequence[Path], layout: Layout) -> list[Table]:
     """Open the files of a recording; where the header is not the first line, propose what else is missing, too."""
+    is_table = layout.long is not None or layout.names_columns
     try:
-        return open_tables(paths, without, Start(layout.header, layout.column_names))
+        return open_tables(paths, without, Start(layout.header, layout.column_names, is_table))
     except LayoutError as error:
         if not error.proposal:
             raise

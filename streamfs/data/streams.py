@@ -108,9 +108,10 @@ class StreamSet(ViewedStreams):
         Parameters
         ----------
         paths : path or sequence of paths
-            CSV and Parquet files (``.csv``, ``.csv.gz``, ``.parquet``), folders of such files, or patterns such as
-            ``runs/*.csv``. By default, they have the columns ``stream, time, label`` and the readings. Or what a
-            gateway has kept, its state or its spool, or another system: see ``docs/recordings.md``.
+            CSV and Parquet files (``.csv``, ``.csv.gz``, ``.parquet``), folders of such files, patterns such as
+            ``runs/*.csv``, or series of an archive (``.ts``, ``.tsv``, ``.arff``). By default, they have the
+            columns ``stream, time, label`` and the readings. Or what a gateway has kept, its state or spool, or
+            another system: see ``docs/recordings.md``.
         period : float, optional
             Seconds per tick; by default the smallest time step, or, if rows are resampled, the usual one.
         labelled : bool

@@ -1,5 +1,6 @@
 """Streams and decisions as frames, Arrow and xarray, and back; .ts files of the archives."""
 
+import gzip
 from decimal import Decimal
 
 import numpy as np
@@ -151,6 +152,8 @@ def test_a_ts_file_is_read(tmp_path):
     streams = StreamSet.read(tmp_path / "Two_TRAIN.ts")
     assert (streams.names, streams.columns, streams.period) == (("Two_TRAIN-0", "Two_TRAIN-1"), ("x0", "x1"), 1.0)
     assert streams.labels.tolist() == ["low", "high"]
+    (tmp_path / "Two_TRAIN.ts.gz").write_bytes(gzip.compress(TS.encode()))
+    assert_array_equal(StreamSet.read(tmp_path / "Two_TRAIN.ts.gz", 0.5).values, streams.values)
     found = np.stack([streams.column("x0"), streams.column("x1")], axis=2)
     assert_array_equal(found, [[[1.0, 4.0], [2.0, 5.0], [NAN, 6.0]], [[7.0, 9.0], [8.0, 10.0], [NAN, 11.0]]])
 
@@ -174,6 +177,7 @@ def test_files_of_one_name_in_two_folders_have_streams_of_their_own(tmp_path):
         ("@timeStamps true\n@data\n(0,1):low\n", "line 1 of .*'@timeStamps true': times in series are not read"),
         ("@targetLabel true\n@data\n1:2\n", "numbers to predict, and streams are told apart by classes"),
         ("@data\n1,two:low\n", r"line 2 of .* has the cell 'two', expected a number or \?"),
+        ("@data\n1_0,2:low\n", "line 2 of .* has the cell '1_0', expected a number or"),
         ("@data\n1,2:säle\n", r"wrong.ts is not UTF-8 from b'\\xe4le\\n' on"),
         ("@data\nlow\n", "line 2 of .*is 'low', expected numbers, a colon and a label"),
     ],

@@ -87,7 +87,8 @@ def test_sets_are_found_by_the_names_of_their_files(tmp_path):
     streams(20).write(tmp_path / "b.csv")
     (tmp_path / "notes.txt").touch()
     with gzip.open(tmp_path / "c.tsv.gz", "wt") as file:
-        file.write("class\t0\t1\n" + "-1\t0.5\t1.5\nturned on\t3\t4\n" * 4)
+        ticks = "\t".join(map(str, range(10)))
+        file.write(f"class\t{ticks}\n" + f"-1\t0.5\t{ticks[2:]}\nturned on\t{ticks}\n" * 4)
     found = sets_in(tmp_path)
     assert [*found] == ["a", "b", "c"]
     official, halves, lines = (files.split(0) for files in found.values())
@@ -99,8 +100,8 @@ def test_sets_are_found_by_the_names_of_their_files(tmp_path):
         (label, *series)
         for label, series in zip(lines.train.labels, lines.train.values[..., 0].tolist(), strict=True)
     } == {
-        ("-1", 0.5, 1.5),
-        ("turned on", 3.0, 4.0),
+        ("-1", 0.5, *range(1, 10)),
+        ("turned on", *range(10)),
     }
 
 
@@ -140,9 +141,9 @@ def test_sets_that_cannot_be_compared_are_refused(tmp_path):
     (tmp_path / "a_TEST.parquet").unlink()
     (tmp_path / "a_test.csv").unlink()
     for text, message in {
-        "1\tx": "could not convert",
-        "": "has no series",
-        "1\t2\n1\t2\t3": "have 1 to 2 values, expected as many of each",
+        "1\tx": "has no column 'time'",
+        "": "is empty",
+        "1" + "\t2" * 10 + "\n1" + "\t2" * 11 + "\n": "row 1 has 12 cells, expected 11",
     }.items():
         (tmp_path / "a_test.tsv").write_text(text, encoding="utf-8")
         refused(tmp_path, f"a_test.tsv.*{message}")
@@ -157,7 +158,7 @@ def test_the_command_compares_methods_on_the_sets_of_a_folder(tmp_path, monkeypa
         patched.setattr(protocol, "measure", None)  # is not come to
         with pytest.raises(SystemExit):
             main(words)
-    assert "b.tsv has no series" in capsys.readouterr().err
+    assert "b.tsv cannot be read: it is empty" in capsys.readouterr().err
     (tmp_path / "b.tsv").unlink()
     main([*words, "--json"])
     found = orjson.loads(capsys.readouterr().out)

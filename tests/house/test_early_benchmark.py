@@ -44,7 +44,7 @@ def write_set(folder, name, seed):
         labels = np.arange(n) % 2 + 1
         values = rng.normal(size=(n, 20)) + 3.0 * labels[:, np.newaxis]
         with gzip.open(folder / f"{name}_{part}.tsv.gz", "wt") as file:
-            np.savetxt(file, np.c_[labels, values], header="class values", comments="")
+            np.savetxt(file, np.c_[labels, values], header=" ".join(["class", *map(str, range(20))]), comments="")
 
 
 def test_a_quick_run_measures_two_sets_and_prints_a_table(tmp_path, monkeypatch, capsys):

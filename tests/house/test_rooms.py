@@ -47,6 +47,7 @@ ONLY_HERE = {
         "streamfs.data.recordings.proposals",
         "streamfs.data.recordings.rows",
         "streamfs.data.recordings.sensor_labels",
+        "streamfs.data.recordings.series_lines",
         "streamfs.data.recordings.tables",
         "streamfs.data.recordings.times",
         "streamfs.data.recordings.ts_files",

@@ -42,8 +42,8 @@ def early(folder: Path, seeds: int, methods: list[str] | None, as_json: bool) ->
     Those are forests of prefixes, triggers on the same probabilities as streamfs, aeon's and tslearn's.
 
     DIR holds the sets: NAME_train and NAME_test, or NAME, which is split in halves by the seed; .csv, .csv.gz and
-    .parquet with the columns stream, time, label and the readings, or as in the archives of the field: .ts, .tsv
-    and .tsv.gz with a class and its series on each line, also in a folder NAME of each set. All series of a set
+    .parquet with the columns stream, time, label and the readings, or as in the archives of the field: .ts, or
+    .tsv with a class and its series on each line (or .gz), also in a folder NAME of each set. All series of a set
     have one length, without gaps.
 
     Each set is also disturbed: series start late, with a scale and an offset of their own. hm is the harmonic mean

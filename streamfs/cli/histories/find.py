@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from streamfs.base.plain_files import opened_text
 from streamfs.cli.histories.home_assistant import EXPORTED, exported_states, recorded_states, recorded_statistics
 from streamfs.cli.histories.influx import ANNOTATIONS, LINE, annotated, lines
 from streamfs.cli.histories.mosquitto_sub import is_printed, printed
@@ -32,7 +33,7 @@ def history(path: Path, time_zone: str = "UTC", *, statistics: bool = False) -> 
     with path.open("rb") as file:
         if file.read(len(DATABASE)) == DATABASE:
             return recorded_statistics(path) if statistics else recorded_states(path)
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
+    with opened_text(path, errors="replace") as file:
         begun = (file.readline if path.name.endswith(TABLES) else file.read)(_SEEN_CHARACTERS)
     first = [line.strip() for line in begun.rstrip("\n").split("\n", _SEEN)[:_SEEN]]
     return _of_text(path, first, time_zone)

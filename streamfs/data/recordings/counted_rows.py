@@ -1,4 +1,4 @@
-"""Times of rows that have none: those of a stream follow each other, a period apart."""
+"""Times of rows that have none, or only count: those of a stream follow each other, a period apart."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -6,14 +6,16 @@ from functools import partial
 import polars as pl
 
 from streamfs.data.recordings.layout import Layout
-from streamfs.data.recordings.layout_words import ROWS, STREAM
+from streamfs.data.recordings.layout_words import ROWS, STREAM, TIME
 from streamfs.data.recordings.tables import Table
 
 _NAME = "\0name"
 
 
 def with_times(table: Table, layout: Layout) -> Table:
-    """Return a table with a column of times, if these are those of counted rows and no column is called so."""
+    """Return a table with times, if these are those of counted rows and no column is called so, or count ticks."""
+    if table.counts_ticks and layout.time_columns == (TIME,):
+        return table._replace(parts=partial(_in_seconds, table, layout.period or 1.0))
     if layout.time != ROWS or ROWS in table.columns or layout.long is not None:
         return table
     named = layout.stream_columns or (STREAM,)
@@ -21,6 +23,12 @@ def with_times(table: Table, layout: Layout) -> Table:
         _counted, table, [column for column in named if column in table.columns], layout.period or 1.0
     )
     return table._replace(columns=[*table.columns, ROWS], parts=counted)
+
+
+def _in_seconds(table: Table, period: float) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a table whose times are numbers of ticks."""
+    for rows in table.parts():
+        yield rows.with_columns(pl.col(TIME) * period)
 
 
 def _counted(table: Table, streams: Sequence[str], period: float) -> Iterator[pl.DataFrame]:

@@ -1,7 +1,6 @@
 """The text of CSV files, in blocks of whole rows from the header on."""
 
 import csv
-import gzip
 import io
 import re
 import zlib
@@ -10,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import NamedTuple
 
-from streamfs.base.plain_files import plain
+from streamfs.base.plain_files import opened_bytes
 from streamfs.data.recordings.csv_comments import Comments, without_first_comments
 from streamfs.data.recordings.csv_separators import first_lines, separator_of
 from streamfs.data.recordings.hidden_header import hidden_header, places
@@ -29,10 +28,10 @@ ARRAYS = "as archives of time series have: use its .ts file, or give arrays to S
 """What to do about files with a stream on each line."""
 
 _LONGEST_ROW = 2**26  # bytes
-_MANY = 9  # numbers of a row that may be a stream
+_MOST_SHOWN = 12  # cells of a row
 
-_NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?")
-_FRACTION = re.compile(r"[+-]?\d*\.\d+")
+_NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?([eE][+-]?\d+)?")
+_FRACTION = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 _BLANK = re.compile(rb"\A(?:[ \t]*\r?\n)+")
 _SPACES, _AROUND = re.compile(rb" +"), re.compile(rb"(?m)^ | (?=\r?\n)")
 _SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
@@ -47,10 +46,13 @@ class Start(NamedTuple):
         The first names of the header, if lines come before it.
     names : sequence of str, optional
         Names of all columns, if there is no header; or in place of that which `header` names.
+    is_table : bool
+        Whether there is a row for each time, since columns are said.
     """
 
     header: Sequence[str] | None = None
     names: Sequence[str] | None = None
+    is_table: bool = False
 
 
 AT_ONCE = Start()
@@ -91,7 +93,7 @@ class CsvText:
 
     def _lines(self) -> Iterator[bytes]:
         """Yield blocks of whole lines, from the header on; the last may lack its line break."""
-        with _opened(self.path) as file:
+        with opened_bytes(self.path) as file:
             rest = self._begun(file.read(BLOCK))
             cleaned = _cleaning(rest, separator_of(rest))
             while block := file.read(max(BLOCK, len(rest))):
@@ -109,7 +111,7 @@ class CsvText:
         """Return the beginning of the file from its header on, or with names in its place."""
         file, block = block, block.removeprefix(BOM)
         block = block[spoken.end() :] if (spoken := _SPOKEN.match(block)) else block
-        header, names = self.start
+        header, names, _ = self.start
         if header is None:
             block = _BLANK.sub(b"", without_first_comments(block), 1)
         elif (place := next(places(block, header), None)) is None:
@@ -129,11 +131,9 @@ class CsvText:
         if self.start.names is not None or not {STREAM, TIME, LABEL}.isdisjoint(cells):
             return
         path, numbers = self.path, [cell for cell in cells if _NUMBER.fullmatch(cell)]
-        if len(numbers) == len(cells) > _MANY:
-            raise DataError(f"{path} has no header, but a stream on each line, {ARRAYS}")
         if cells and (len(numbers) == len(cells) or any(_FRACTION.fullmatch(cell) for cell in cells)):
             needed = {"column_names": "the names of its columns, in their order"}
-            raise LayoutError(f"{path} has no header, its first row is {', '.join(cells)}", needed=needed)
+            raise LayoutError(f"{path} has no header, its first row is {some(cells)}", needed=needed)
         if len(cells) == 1 and len(cells[0].split()) > 1:
             raise DataError(
                 f"{path} has one column, {cells[0]!r}, expected commas, semicolons, tabs or bars between several"
@@ -157,12 +157,17 @@ class CsvText:
                         f"{self.path} cannot be read: row {number} has {len(row)} cells, expected {n_columns} as"
                     )
                     if self.start.names:
-                        return DataError(f"{found} in column_names, {', '.join(self.start.names)}")
+                        return DataError(f"{found} in column_names, {some(self.start.names)}")
                     way = "take lines before the header out, or begin them with #"
                     return DataError(f"{found} in the header; {way}")
         except (csv.Error, OSError, EOFError, zlib.error):
             pass  # damaged in another way, which polars has reported
         return None
+
+
+def some(cells: Sequence[str]) -> str:
+    """Return the first cells of a row, and that there are more."""
+    return ", ".join([*cells[:_MOST_SHOWN], *(["..."] if len(cells) > _MOST_SHOWN else [])])
 
 
 def require_text(block: bytes, path: Path) -> None:
@@ -199,10 +204,3 @@ def _require_whole(block: bytes, header: bytes, separator: bytes, path: Path) ->
             f"{path} ends within a row: the last has {n_cells} cells, expected {expected}, and no line break; was "
             "the file cut off? Take that row out, or end it with a line break"
         )
-
-
-def _opened(path: Path) -> IO[bytes]:
-    """Open a file that may be packed by gzip."""
-    with plain(path).open("rb") as file:
-        is_packed = file.read(2) == b"\x1f\x8b"
-    return cast("IO[bytes]", gzip.open(path)) if is_packed else path.open("rb")

@@ -17,22 +17,29 @@ from streamfs.base.ahead import map_ahead
 from streamfs.base.plain_files import plain
 from streamfs.data.recordings.csv_separators import separator_of
 from streamfs.data.recordings.csv_text import AT_ONCE, CsvText, Start, require_text
+from streamfs.data.recordings.series_lines import (
+    are_classes,
+    begins_series,
+    names_values,
+    plain_class,
+    read_arff_series,
+    series_rows,
+)
 from streamfs.data.recordings.ts_files import read_ts
 from streamfs.data.recordings.words import GROUPED
 from streamfs.errors import DataError, LayoutError
 
-ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".ts", ".parquet")
+ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".ts", ".ts.gz", ".parquet")
 """Of a recording's files; text may have any of the usual separators, whatever it ends in."""
 
-TEXTS = (".txt", ".txt.gz", ".dat", ".dat.gz")
-"""Of files that are read as CSV if they are named, and left alone in folders."""
+TEXTS = (".txt", ".txt.gz", ".dat", ".dat.gz", ".arff", ".arff.gz")
+"""Of files that are read if they are named, and left alone in folders."""
 
 EXPECTED = f"expected {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
 _OTHERS = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), ": save the sheet as CSV"),
     **dict.fromkeys((".zip", ".tar", ".7z", ".tgz"), ": unpack it, and name the folder"),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), ": write it as CSV, as jq -r '[.time, .value] | @csv' does"),
-    ".arff": ": Instances.read reads it",
     ".log": ": write times and readings of the log as CSV",
 }
 
@@ -48,6 +55,10 @@ _REASONS = {
 }
 """Why a file cannot be read, by what polars says."""
 
+_SERIES = {
+    **dict.fromkeys((".ts", ".ts.gz"), read_ts),
+    **dict.fromkeys((".arff", ".arff.gz"), read_arff_series),
+}
 _QUOTED = re.compile(r"could not parse `(.*?)` as dtype", re.DOTALL)
 _NAMELESS = re.compile(r"Unnamed: \d+|__index_level_\d+__")  # what pandas calls them where names are needed
 
@@ -71,6 +82,8 @@ class Table(NamedTuple):
         What separates the decimals of numbers that are text.
     nameless : set of str
         Columns without a name of their own, such as a count of the rows: readings only if a layout names them.
+    counts_ticks : bool
+        Whether times are numbers of ticks, as series have them, whatever a period is.
     """
 
     source: str
@@ -80,6 +93,7 @@ class Table(NamedTuple):
     parts: Callable[[], Iterator[pl.DataFrame]]
     decimal: str = "."
     nameless: AbstractSet[str] = frozenset()
+    counts_ticks: bool = False
 
     def batches(self) -> Iterator[tuple[int, pl.DataFrame]]:
         """Yield batches of rows that are not blank, each with the number of rows before it."""
@@ -111,31 +125,55 @@ def open_table(path: Path, name: str = "", start: Start = AT_ONCE) -> Table:
     if not ending:
         way = _OTHERS.get(path.suffix.lower(), "")
         raise DataError(f"{path} ends in {path.suffix!r}, {EXPECTED}{way}")
-    if start != AT_ONCE and ending in (".parquet", ".ts"):
+    if (start.header or start.names) and ending in (".parquet", *_SERIES):
         raise DataError(f"{path} names its columns itself, unlike a CSV file: leave out header and column_names")
-    decimal, nameless = ".", set[str]()
     try:
-        if ending == ".parquet":
-            columns = list(pl.read_parquet_schema(plain(path)))
-            parts = partial(_parquet_parts, path)
-        elif ending == ".ts":
-            rows = read_ts(path, name or bare_name(path.name))
-            columns, parts = rows.columns, partial(iter, [rows])
-        else:
-            text = CsvText(path, start)
-            cells, separator = _csv_header(text)
-            columns = all_named(cells)
-            nameless = set(columns) - set(cells)
-            decimal = "," if separator == ";" else "."
-            parts = partial(_csv_parts, text, cells, separator)
+        table = _opened(path, name or bare_name(path.name), start, ending)
     except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise _unreadable(path, error) from error
     try:
-        check_names("column", columns)
+        check_names("column", table.columns)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
-    nameless |= nameless_of(columns)
-    return Table(str(path), name or bare_name(path.name), path.parent.name, columns, parts, decimal, nameless)
+    return table._replace(nameless=table.nameless | nameless_of(table.columns))
+
+
+def _opened(path: Path, name: str, start: Start, ending: str) -> Table:
+    """Open a file by its ending."""
+    found = partial(Table, str(path), name, path.parent.name)
+    if ending == ".parquet":
+        return found(list(pl.read_parquet_schema(plain(path))), partial(_parquet_parts, path))
+    if ending in _SERIES:
+        return _of_series(found, _SERIES[ending](path, name))
+    text = CsvText(path, start)
+    cells, separator = _csv_header(text)
+    if start == AT_ONCE and begins_series(cells) and (lines := _class_lines(path, cells, separator)) is not None:
+        return _of_series(found, _series(lines, path, name))
+    text.require_header(cells)
+    columns = all_named(cells)
+    parts = partial(_csv_parts, text, cells, separator)
+    return found(columns, parts, "," if separator == ";" else ".", {*columns} - {*cells})
+
+
+def _of_series(found: Callable[..., Table], rows: pl.DataFrame) -> Table:
+    """Return the table of series that are read whole."""
+    return found(rows.columns, partial(iter, [rows]), counts_ticks=True)
+
+
+def _class_lines(path: Path, cells: Sequence[str], separator: str) -> pl.DataFrame | None:
+    """Return the lines of a text file, if each is a class and the values of its series."""
+    names = ["class", *(f"x{tick}" for tick in range(len(cells) - 1))]
+    parts = _csv_parts(CsvText(path, Start(names=names)), names, separator)
+    first = next(parts)
+    lines = first[int(names_values(cells, first["class"][1:])) :]
+    return pl.concat([lines, *parts]) if are_classes(lines["class"], path.name) else None
+
+
+def _series(lines: pl.DataFrame, path: Path, name: str) -> pl.DataFrame:
+    """Return the rows of series, each of which is a line."""
+    labels = texts_of(lines["class"], path).map_elements(plain_class, pl.String)
+    values = np.stack([numbers_of(cells, path) for cells in lines.get_columns()[1:]], axis=1)
+    return series_rows(name, labels, values)
 
 
 def read_table(path: Path) -> pl.DataFrame:
@@ -221,7 +259,6 @@ def _csv_header(text: CsvText) -> tuple[list[str], str]:
         cells = _first_row(first, separator)
     except pl.exceptions.PolarsError as error:
         raise text.too_long_row() or error from error
-    text.require_header(cells)
     return cells, separator
 
 

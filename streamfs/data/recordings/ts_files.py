@@ -54,11 +54,11 @@ def _stream(name: str, line: str, where: str, is_labelled: bool) -> pl.DataFrame
     if not is_labelled:
         dimensions, last = [*dimensions, last], ""
     cells = [[cell.strip() for cell in text.split(",")] for text in dimensions]
-    try:
-        read = [[None if cell == "?" else float(cell) for cell in dimension] for dimension in cells]
-    except ValueError:
-        wrong = next(cell for dimension in cells for cell in dimension if cell != "?" and number_of(cell) is None)
-        raise DataError(f"{where} has the cell {wrong[:40]!r}, expected a number or ?") from None
+    read = [[None if cell == "?" else number_of(cell) for cell in dimension] for dimension in cells]
+    for texts, numbers in zip(cells, read, strict=True):
+        for text, number in zip(texts, numbers, strict=True):
+            if number is None and text != "?":
+                raise DataError(f"{where} has the cell {text[:40]!r}, expected a number or ?")
     if not read:
         raise DataError(f"{where} is {line[:40]!r}, expected numbers, a colon and a label")
     n_ticks = max(map(len, read))

@@ -1,0 +1,95 @@
+"""Series on lines, each behind its class, and ARFF, as archives of time series have them."""
+
+import gzip
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from streamfs import StreamSet
+from streamfs.errors import DataError, LayoutError
+
+VALUES = np.arange(40.0).reshape(4, 10) / 8.0
+ARFF = "@relation r\n" + "".join(f"@attribute att{place} numeric\n" for place in range(10))
+
+
+def lines(*classes, separator="\t", form="{:g}"):
+    rows = [[name, *map(form.format, row)] for name, row in zip(classes, VALUES, strict=True)]
+    return "".join(separator.join(row) + "\n" for row in rows)
+
+
+FOUR, HEADED = ("1", "2", "1", "2"), ["label", *(f"t{tick}" for tick in range(10))]
+TARGETS = "@attribute target {1,2}\n@data\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("g.tsv", lines(*FOUR)),
+        ("g.csv", lines(*FOUR, separator=",")),
+        ("g.txt", lines(*("  1.0000000e+00", "  2.0") * 2, separator="  ", form="{:.7e}")),
+        ("g.tsv", "\t".join(HEADED) + "\n" + lines(*FOUR)),
+        ("g.csv", ",".join(["", *map(str, range(10))]) + "\n" + lines(*FOUR, separator=",")),
+        ("g.arff", ARFF + TARGETS + re.sub("(?m)^(.),(.*)$", r"\2,\1", lines(*FOUR, separator=","))),
+    ],
+)
+def test_each_line_is_a_stream(tmp_path, name, text):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    for path in (tmp_path / name, tmp_path / f"{name}.gz"):
+        streams = StreamSet.read(path, period=0.5)
+        assert_array_equal(streams.values[..., 0], VALUES)
+        assert (streams.labels.tolist(), streams.names[3]) == ([*FOUR], "g-3")
+        assert (streams.period, streams.columns) == (0.5, ("x0",))
+
+
+def test_a_series_ends_with_its_last_value(tmp_path):
+    (tmp_path / "s.tsv").write_text(
+        lines("walk", "run", "run", "walk").replace("\t1.125\n", "\tNaN\n"), encoding="utf-8"
+    )
+    streams = StreamSet.read(tmp_path / "s.tsv")
+    assert (streams.lengths.tolist(), streams.classes) == ([9, 10, 10, 10], ("run", "walk"))
+
+
+def test_lines_of_archives_may_have_a_class_each(tmp_path):
+    (tmp_path / "Fungi_TRAIN.tsv").write_text(lines("1", "2", "3", "4"), encoding="utf-8")
+    assert len(StreamSet.read(tmp_path / "Fungi_TRAIN.tsv")) == 4
+    (tmp_path / "log.tsv").write_text(lines("1", "2", "3", "4"), encoding="utf-8")
+    with pytest.raises(
+        LayoutError, match=r"log.tsv has no header, its first row is 1, 0, 0.125.*; give column_names"
+    ):
+        StreamSet.read(tmp_path / "log.tsv")
+
+
+def test_lines_are_rows_of_a_table_whose_columns_are_said(tmp_path):
+    text = (
+        "node," + ",".join(f"s{number}" for number in range(10)) + "\n" + lines("1", "1", "2", "2", separator=",")
+    )
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    streams = StreamSet.read(tmp_path / "t.csv", stream="node", time="rows", labelled=False)
+    assert (streams.names, len(streams.columns)) == (("1", "2"), 10)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.tsv", lines(*FOUR).replace("1.5", "low"), "x2 of .*a.tsv is 'low' in row 2, expected a number"),
+        ("a.tsv", lines(*FOUR) + "1" + "\t2" * 11 + "\n", "has 12 cells, expected 11"),
+        (
+            "a.arff",
+            "@attribute a real\n@attribute c {u}\n@data\n1,u\n",
+            "has features on each line, .*Instances.read",
+        ),
+        (
+            "a.arff",
+            ARFF + TARGETS + "1," * 9 + "1\n",
+            "line 14 of .* has 10 cells, the last 1, expected 10 numbers",
+        ),
+        ("a.arff", ARFF + TARGETS + "1," * 9 + "x,1\n", "has the cell 'x', expected 10 numbers and a class"),
+    ],
+)
+def test_what_is_wrong_with_a_line_is_named(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        StreamSet.read(tmp_path / name)
