@@ -148,6 +148,8 @@ class ChannelChoice:
 
     def _path(self, choice: Choice) -> list[Choice]:
         """Return a choice, and what is left of it as its least important group is left out, again and again."""
+        if len(choice) == 1:  # no importances are asked for
+            return [choice]
         by_importance = sorted(choice, key=lambda group: (self.importance[group], group))
         return [frozenset(by_importance[n:]) for n in range(len(choice))]
 

@@ -45,8 +45,11 @@ N_TREES = 40
 SMALL_LEAF = 0.1
 """Streams in a leaf of a forest whose confidence is calibrated afterwards."""
 
-N_SMALL_TREES, N_SMALL_SCOUTS = 60, 40
-"""Trees of a forest with small leaves, and of one that is only compared with others."""
+N_SMALL_TREES = 60
+"""Trees of a forest with small leaves."""
+
+MOST_SCOUTS, FEWEST_SCOUTS, SCOUTS_BY_STREAMS = 40, 20, 8000
+"""Trees of a forest that is only compared with others: the most, the fewest, and how many for all streams."""
 
 MOST_POSITIONS = 24
 """Most ticks of a stream that a forest with small leaves is fitted on."""
@@ -105,6 +108,11 @@ def since(learn: Learn, start: int, time_limit: int) -> Learn:
     return learn_late
 
 
+def n_scouts(n_streams: int) -> int:
+    """Return how many trees a forest has that is only compared with others: more if streams are few."""
+    return min(MOST_SCOUTS, max(FEWEST_SCOUTS, SCOUTS_BY_STREAMS // n_streams))
+
+
 def small_leaf_learner(
     points: Integers, seed: int, n_trees: int = N_SMALL_TREES, *, by_clock: bool = False
 ) -> Learn:
@@ -123,7 +131,7 @@ def with_doubt(forest: Forest) -> Forest:
 
 
 def small_leaf_forest(
-    table: FeatureTable, points: Integers, seed: int, n_trees: int = N_SMALL_SCOUTS, *, by_clock: bool = False
+    table: FeatureTable, points: Integers, seed: int, n_trees: int, *, by_clock: bool = False
 ) -> ExtraTreesClassifier:
     """Grow a forest with small leaves on ticks of each stream, weighted by one over their number.
 
@@ -234,14 +242,17 @@ def fit_until_all_tested(
     max_silence: float | None,
     kept: int = -1,
     ticks: Integers | None = None,
+    table: FeatureTable | None = None,
 ) -> FittedFeatures:
     """Fit a classifier until it tests every feature that it reads.
 
-    The feature `kept` stays, tested or not. The table is that of some `ticks`, by default of all. Without a
-    feature its channel may not be needed, and an episode may open earlier; then the table is computed again. If
-    all are needed, a forest is not fitted again.
+    The feature `kept` stays, tested or not. The table is that of some `ticks`, by default of all; it is computed,
+    unless it is given. Without a feature its channel may not be needed, and an episode may open earlier; then the
+    table is computed again. If all are needed, a forest is not fitted again.
     """
-    chosen, table = list(range(len(features))), tabulate(streams, features, max_silence, ticks)
+    chosen = list(range(len(features)))
+    if table is None:
+        table = tabulate(streams, features, max_silence, ticks)
     while True:
         classifier = learn(table)
         tested = classifier.features_tested()

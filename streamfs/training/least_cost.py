@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feature_extractors.arrays import Array, Integers
-from feature_extractors.base import Feature
+from feature_extractors.base import Feature, channels_of
 from feature_extractors.catalogue import SHAPE_KINDS
 from streamfs.base.progress import Progress, step
 from streamfs.classifiers.classifier import Classifier
@@ -35,9 +35,9 @@ from streamfs.training.held_out import Followed, OutOfFold, decided, decision_fa
 from streamfs.training.later import Later, decided_rightly, held_later
 from streamfs.training.learners import (
     FOREST,
-    N_SMALL_SCOUTS,
     N_SMALL_TREES,
     fit_until_all_tested,
+    n_scouts,
     small_leaf_forest,
     small_leaf_learner,
 )
@@ -64,10 +64,14 @@ def repetitions(n_streams: int) -> int:
 
 
 class Offer(NamedTuple):
-    """The features over the channels that are worth reading, and whether trees cut the count of samples first."""
+    """The features over the channels that are worth reading, and whether trees cut the count of samples first.
+
+    The table of all streams and these features is kept if it was computed on the way.
+    """
 
     features: Sequence[Feature]
     by_clock: bool
+    table: FeatureTable | None
 
 
 @dataclass(frozen=True)
@@ -179,8 +183,9 @@ class LeastCost:
         if 0 < len(shapes) < len(self.features):
             alone = self._choice(table.with_features(shapes), spending, points, limit, by_clock=by_clock)
             choice = alone if alone.outdoes(choice) else choice
-        features = choice.held_out.table.features
-        return Offer([features[i] for i in choice.features(choice.search(progress))], by_clock)
+        found = choice.held_out.table.with_features(choice.features(choice.search(progress)))
+        is_whole = streams is self.streams and set(channels_of(found.features)) == set(channels_of(self.features))
+        return Offer(found.features, by_clock, found if is_whole else None)
 
     def _choice(
         self, table: FeatureTable, spending: Spending, points: Integers, limit: int, *, by_clock: bool = False
@@ -188,20 +193,23 @@ class LeastCost:
         """Return the choice of channels, among those that the features of a table read."""
         among = np.arange(1, len(points) + 1) if self._has_points_alone else points
 
-        def importances() -> Array:
-            return small_leaf_forest(table, among, self.model.seed, by_clock=by_clock).feature_importances_
+        n_trees = n_scouts(len(table.labels))
 
-        learn = self._learn(points, limit, N_SMALL_SCOUTS, by_clock=by_clock)
+        def importances() -> Array:
+            forest = small_leaf_forest(table, among, self.model.seed, n_trees, by_clock=by_clock)
+            return forest.feature_importances_
+
+        learn = self._learn(points, limit, n_trees, by_clock=by_clock)
         held_out = self._held_out(table, spending, points, limit, learn)
         return ChannelChoice(held_out, self.costs, importances, self.confidence)
 
     def _fit(self, offered: Offer, points: Integers, limit: int) -> FittedConfidence:
         """Fit a classifier to all streams, and calibrate it on held-out ones."""
-        (features, by_clock), streams = offered, self.streams
+        (features, by_clock, known), streams = offered, self.streams
         learn = self._learn(points, limit, N_SMALL_TREES, by_clock=by_clock)
         clock, max_silence = clock_of(features), self.pricing.max_silence
         _, classifier, table = fit_until_all_tested(
-            learn, streams, features, max_silence, clock, self._kept(points)
+            learn, streams, features, max_silence, clock, self._kept(points), known
         )
         lengths = episode_lengths(streams, table.features, max_silence)
         spending = self.pricing.spending(streams, table.features, lengths)
