@@ -171,9 +171,13 @@ class ExtraTreesClassifier(ProbableClassifier):
         seeds = random.randint(np.iinfo(np.int64).max, size=self.n_trees, dtype=np.int64).astype(np.uint64)
         grow_later = delayed(grow)
         grown = Parallel(n_jobs=self.n_jobs, prefer="threads")(grow_later(table, seed) for seed in seeds)
-        self.forest_, counts = _lay_out(grown, laplace=bool(self.laplace))
-        self.feature_importances_ = _importances(self.forest_, counts, rows.shape[1])
+        self.forest_, self._counts = _lay_out(grown, laplace=bool(self.laplace))
         return self
+
+    @property
+    def feature_importances_(self) -> Array:
+        """By how much the cuts of each feature lower the impurity, as shares."""
+        return _importances(self.forest_, self._counts, self.n_features_in_)
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Return the probability of each class: the mean over the trees."""
@@ -218,10 +222,11 @@ def _lay_out(grown: list[tuple[Grown, Array]], *, laplace: bool) -> tuple[Forest
     """Concatenate trees; return the weight of each class in each node, too."""
     sizes = [len(nodes) for nodes, _ in grown]
     roots = np.cumsum([0, *sizes[:-1]])
-    nodes, counts = (np.concatenate(parts) for parts in zip(*grown, strict=True))
-    feature, threshold = (np.ascontiguousarray(nodes[name]) for name in ("feature", "threshold"))
+    counts = np.concatenate([counts for _, counts in grown])
+    names = "feature", "threshold", "first_child", "missing_child"
+    feature, threshold, *children = (np.concatenate([nodes[name] for nodes, _ in grown]) for name in names)
     offsets = np.where(feature >= 0, np.repeat(roots, sizes), 0)
-    first_child, missing_child = (nodes[name] + offsets for name in ("first_child", "missing_child"))
+    first_child, missing_child = (child + offsets for child in children)
     shares = counts + 1.0 if laplace else counts
     shares = shares / shares.sum(axis=1, keepdims=True)
     return Forest(feature, threshold, first_child, missing_child, shares, roots), counts

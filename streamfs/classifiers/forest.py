@@ -113,8 +113,13 @@ class Forest(Classifier):
 
     def features_tested(self) -> tuple[int, ...]:
         """Return the features that the trees test and the calibration reads, ascending."""
-        clock = [] if self.calibration is None or self.calibration.clock < 0 else [self.calibration.clock]
-        return tuple(np.unique([*self.feature[self.feature >= 0], *clock]).astype(np.int64).tolist())
+        return self._tested
+
+    @cached_property
+    def _tested(self) -> tuple[int, ...]:
+        """What `features_tested` returns, which a search asks for more than once."""
+        clock = set() if self.calibration is None or self.calibration.clock < 0 else {self.calibration.clock}
+        return tuple(sorted({*np.unique(self.feature).tolist(), *clock} - {-1}))
 
     def reading(self, features: Sequence[int]) -> Self:
         """Return the forest, uncalibrated, for rows of these features alone, ascending, with all that it tests."""
