@@ -5,6 +5,7 @@ from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from feature_extractors.arrays import Array, Integers
 from streamfs.errors import DataError
@@ -56,6 +57,14 @@ def _one_by_one(streams: Sequence[Any]) -> tuple[Array, Integers]:
         if array.ndim != 2:
             raise DataError(f"a stream has shape {array.shape}, expected (n_ticks, n_columns)")
     return padded(columns), np.array([len(array) for array in columns])
+
+
+def one_each(given: Any, what: str) -> npt.NDArray[Any]:
+    """Return what is given for each stream, such as its label, as an array; refuse parts of several lengths."""
+    try:
+        return np.asarray(given)
+    except ValueError as error:
+        raise DataError(f"{what} are {shortened(given)}, expected a flat sequence") from error
 
 
 def real(values: Any, what: str = "values") -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from feature_extractors.arrays import Array
 from streamfs.base.plain_files import path_of
 from streamfs.data.arff import read_arff
-from streamfs.data.given_values import given_values
+from streamfs.data.given_values import given_values, one_each
 from streamfs.data.instance_table import column_of, parts_of, with_categories
 from streamfs.data.recordings.layout_checks import are_several, as_text, each_once
 from streamfs.data.recordings.tables import check_names
@@ -57,12 +57,12 @@ class Instances:
 
     def __post_init__(self) -> None:
         is_ready = type(self.values) is np.ndarray and self.values.dtype == np.float64  # with no mask
-        values, labels = self.values if is_ready else given_values(self.values)[0], np.asarray(self.labels)
+        values, labels = self.values if is_ready else given_values(self.values)[0], one_each(self.labels, "labels")
         names = as_names("feature", self.names)
         require_shape("labels", labels.shape, (labels.size,))
         if values.shape != (len(labels), len(names)):
             raise DataError(f"values have shape {values.shape}, expected {len(labels)} labels, {len(names)} names")
-        require_labels(labels, range(len(labels)), "instance")
+        require_labels(labels, range(1, len(labels) + 1), "instance")
         check_names("feature", names)
         categories = _categories(self.categories, names)
         for name, kind, column in zip(names, categories, values.T, strict=True):

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from feature_extractors.arrays import Array, Integers
 from feature_extractors.spelling import nearest
 from streamfs.data.drawing import draw_groups, draw_streams
-from streamfs.data.recordings.layout_checks import check_period
+from streamfs.data.given_values import one_each, real
+from streamfs.data.recordings.layout_checks import require_seconds
 from streamfs.data.recordings.tables import check_names
 from streamfs.data.stream_arrays import (
     Labels,
@@ -59,10 +60,11 @@ class LabelledStreams:
     ) -> None:
         require_axes(values)
         n_streams, n_ticks, n_columns = values.shape
-        given = np.asarray(labels)
+        given = one_each(labels, "labels")
         self.values = values
         self.labels = given.astype(np.str_)
         self.columns = as_names("column", columns)
+        require_seconds("period", period)
         self.period = float(period)
         self.names = as_names("stream", [f"stream-{i}" for i in range(n_streams)] if names is None else names)
         self.lengths = np.full(n_streams, n_ticks) if lengths is None else whole_lengths(lengths)
@@ -74,7 +76,6 @@ class LabelledStreams:
         check_names("column", self.columns)
         check_names("stream", self.names)
         require_labels(given, self.names)
-        check_period(self.period)
         require_lengths(self.lengths, n_ticks)
         values[np.arange(n_ticks) >= self.lengths[:, np.newaxis]] = np.nan
         require_numbers(values, self.columns, self.names)
@@ -153,7 +154,7 @@ class LabelledStreams:
         >>> streams.take([0, 3]).groups.tolist()
         ['n1', 'n2']
         """
-        same, found = copy(self), None if groups is None else np.asarray(groups)
+        same, found = copy(self), None if groups is None else one_each(groups, "groups")
         if found is not None:
             require_shape("groups", found.shape, (len(self),))
         same.groups = found
@@ -183,7 +184,7 @@ class LabelledStreams:
         >>> streams.take([1, 2]).weights.tolist()
         [2.0, 1.0]
         """
-        same, found = copy(self), None if weights is None else np.asarray(weights, dtype=np.float64)
+        same, found = copy(self), None if weights is None else real(one_each(weights, "weights"), "weights")
         if found is not None:
             require_shape("weights", found.shape, (len(self),))
             for place in np.flatnonzero(~(np.isfinite(found) & (found >= 0.0))):
@@ -219,7 +220,7 @@ class LabelledStreams:
         >>> streams.take([1, 2]).starts.tolist()
         [60.0, 120.0]
         """
-        same, found = copy(self), None if starts is None else np.asarray(starts, dtype=np.float64)
+        same, found = copy(self), None if starts is None else real(one_each(starts, "starts"), "starts")
         if found is not None:
             require_shape("starts", found.shape, (len(self),))
             for place in np.flatnonzero(np.isinf(found)):

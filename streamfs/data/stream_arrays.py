@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from feature_extractors.arrays import Array, Integers
 from feature_extractors.base import LARGEST
+from streamfs.data.given_values import one_each, real
 from streamfs.errors import DataError
 
 Labels = npt.NDArray[np.str_]
@@ -83,7 +84,7 @@ def require_labels(labels: npt.NDArray[Any], names: Sequence[object], what: str 
 
 def as_names(what: str, names: Iterable[object]) -> tuple[str, ...]:
     """Return names as text, which numbers may be."""
-    if not isinstance(names, Iterable):
+    if isinstance(names, str) or not isinstance(names, Iterable):
         raise DataError(f"names of {what}s are {names!r}, expected several texts")
     found = tuple(names)
     for number, name in enumerate(found, 1):
@@ -94,8 +95,9 @@ def as_names(what: str, names: Iterable[object]) -> tuple[str, ...]:
 
 def whole_lengths(lengths: npt.ArrayLike) -> Integers:
     """Return lengths of streams as whole numbers; NaN is 0."""
-    asked = np.asarray(lengths)
-    whole: Integers = np.nan_to_num(asked).astype(np.int64)
+    asked = real(one_each(lengths, "lengths"), "lengths")
+    with np.errstate(invalid="ignore"):  # one that is too large is refused
+        whole: Integers = np.nan_to_num(asked).astype(np.int64)
     if (whole != asked).any():
-        raise DataError(f"a length is {asked[whole != asked][0]}, expected a whole number of ticks")
+        raise DataError(f"a length is {asked[whole != asked][0]:g}, expected a whole number of ticks")
     return whole

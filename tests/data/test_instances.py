@@ -395,7 +395,7 @@ class TestArguments:
             ({"values": None}, r"values have shape \(\), expected 2 labels, 1 names"),
             ({"values": [["x"], [1.0]]}, "expected real numbers, and one is 'x'"),
             ({"labels": None}, r"labels have shape \(\), expected \(1,\)"),
-            ({"labels": ["a", None]}, "the label of instance 1 is None: leave out instances without one"),
+            ({"labels": ["a", None]}, "the label of instance 2 is None: leave out instances without one"),
             ({"names": 5}, "names of features are 5, expected several texts"),
             ({"names": [None]}, "feature 1 has the name None, expected a text"),
             ({"categories": None}, "categories are None, expected 1, one per feature"),

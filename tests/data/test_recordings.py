@@ -231,6 +231,21 @@ def test_rows_that_begin_with_a_number_sign_are_rows(files):
     assert StreamSet.read(path, labelled=False).names == ("#1", "#2")
 
 
+def test_a_row_that_is_commented_out_is_refused(files):
+    for rows in ("desk,0,2\n#desk,1,2.5\n", "#desk,0,2\ndesk,1,2.5\n"):
+        path = files(log=f"stream,time,x\n{rows}") / "log.csv"
+        with pytest.raises(DataError, match="has the line '#desk,.*' beside a row of 'desk': take it out if"):
+            StreamSet.read(path, labelled=False)
+
+
+@pytest.mark.parametrize("before", ["", "# made by hand\n"])
+@pytest.mark.parametrize("rows", ["#b,0,1\n#b,1,2\n", "#b,0,1\nc,0,2\n"])
+def test_a_header_behind_a_number_sign_may_have_such_rows(files, before, rows):
+    path = files(log=f"{before}# stream,time,x\n{rows}") / "log.csv"
+    streams = StreamSet.read(path, labelled=False)
+    assert (streams.names[0], sorted(streams.values.ravel())) == ("#b", [1, 2])
+
+
 @pytest.mark.parametrize(
     ("text", "layout"),
     [

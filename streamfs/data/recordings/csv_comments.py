@@ -48,7 +48,7 @@ class Comments:
         kept, start = [], 0
         for line in _LINE.finditer(lines) if b"#" in lines else ():
             kept.append(self._kept(lines[start : line.start()]))
-            kept.append(self._kept(line[0]) if self.are_in_cell or self._is_row(line[0]) else b"")
+            kept.append(self._kept(line[0]) if self.are_in_cell or self._is_row(line) else b"")
             start = line.end()
         return b"".join([*kept, self._kept(lines[start:])])
 
@@ -56,14 +56,24 @@ class Comments:
         self.are_in_cell ^= text.count(b'"') % 2 == 1
         return text
 
-    def _is_row(self, line: bytes) -> bool:
-        stream, *others = line.strip().split(self._separator.encode(), 1)
-        if stream not in self._streams and self._is_whole(line):
+    def _is_row(self, line: re.Match[bytes]) -> bool:
+        stream, *others = line[0].strip().split(self._separator.encode(), 1)
+        if stream not in self._streams and self._is_whole(line[0]):
             self._require_all(stream)
+            self._require_meant(line, stream.lstrip(b"# \t"))
             self._streams.add(stream)
         elif others:
             self._left_out.add(stream)
         return stream in self._streams
+
+    def _require_meant(self, line: re.Match[bytes], bare: bytes) -> None:
+        """Refuse the first row of a stream beside one of a stream that is called so without the #."""
+        lines, begin = line.string, bare + self._separator.encode()
+        before = lines.rfind(b"\n", 0, max(line.start() - 1, 0)) + 1
+        if lines.startswith(begin, before) or lines.startswith(begin, line.end()):
+            row, name = line[0].decode(errors="replace").strip(), bare.decode(errors="replace")
+            way = "take it out if it is a comment, or else write its name in quotes"
+            raise DataError(f"{self._path} has the line {row[:40]!r} beside a row of {name!r}: {way}")
 
     def _require_all(self, stream: bytes) -> None:
         """Refuse a row if a line with the same first cell was left out before."""
@@ -79,20 +89,35 @@ class Comments:
         return bool(_NAME.match(cells[0])) or any(map(_NUMBER.search, others))
 
     def _cells(self, line: bytes) -> list[str]:
-        return cells_of(line.decode(errors="replace"), self._separator)
+        return _cells(line, self._separator)
 
 
 def without_first_comments(block: bytes) -> bytes:
     """Return the beginning of a CSV file without comments before the header.
 
-    A last one that names the columns of a row with a number or a date behind it only loses its #.
+    A last one that names the columns of a row with a number or a date behind it only loses its #; such rows may
+    begin with a # themselves.
     """
     comments = _BEFORE.match(block)
     if comments is None or not comments[0]:
         return block
-    *_, last = comments[0].splitlines(keepends=True)
-    said, row = last.lstrip(b"# \t"), block[comments.end() :].partition(b"\n")[0]
+    rest, lines = block[comments.end() :], comments[0].splitlines(keepends=True)
+    row = rest.partition(b"\n")[0] or lines[-1]
     separator = separator_of(row)
-    names, cells = (cells_of(line.decode(errors="replace"), separator) for line in (said, row))
-    is_header = len(cells) == len(names) and any(map(VALUE.fullmatch, cells))
-    return (said if is_header else b"") + block[comments.end() :]
+    n_cells = len(_cells(row, separator))
+    n_before = len(lines)
+    while n_before > 1 and _is_like_row(lines[n_before - 1], separator, n_cells):
+        n_before -= 1
+    said = lines[n_before - 1].lstrip(b"# \t")
+    is_header = len(_cells(said, separator)) == n_cells and _is_like_row(row, separator, n_cells)
+    return b"".join([said, *lines[n_before:], rest]) if is_header else rest
+
+
+def _is_like_row(line: bytes, separator: str, n_cells: int) -> bool:
+    """Return whether a line has as many cells as a row, and a number or a date."""
+    cells = _cells(line, separator)
+    return len(cells) == n_cells and any(map(VALUE.fullmatch, cells))
+
+
+def _cells(line: bytes, separator: str) -> list[str]:
+    return cells_of(line.decode(errors="replace"), separator)

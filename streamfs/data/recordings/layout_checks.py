@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from numbers import Integral, Real
+from reprlib import repr as shortened
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -12,8 +13,14 @@ from streamfs.errors import DataError
 
 def check_period(period: float | None, name: str = "period") -> None:
     """Refuse a period, or what else has the `name`, that is not a positive number of seconds."""
-    if period is not None and not (is_number(period) and period > 0):
-        raise DataError(f"{name} is {period!r}, expected a positive number of seconds")
+    if period is not None:
+        require_seconds(name, period)
+
+
+def require_seconds(name: str, seconds: Any) -> None:
+    """Refuse what is not a positive number of seconds."""
+    if not (is_number(seconds) and seconds > 0):
+        raise DataError(f"{name} is {shortened(seconds)}, expected a positive number of seconds")
 
 
 def check_word(name: str, word: object, words: Sequence[str]) -> None:
