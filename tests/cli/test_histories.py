@@ -142,6 +142,7 @@ def test_csv_with_annotations_is_read_table_by_table(read):
         PastReading("kitchen", AT + 0.5, "temperature", 21.5),
         PastReading("wind", AT, "wind", 3.0),
     ]
+    assert read("plain.csv", text[text.index(",result") : text.index("\n\n") + 1]) == read("export.csv", text)[:1]
     with pytest.raises(DataError, match=r"has no column '_value', only"):
         read("export.csv", "#group,false\n,result,table,_time\n")
 

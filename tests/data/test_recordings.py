@@ -98,6 +98,10 @@ def test_words_stand_for_numbers_in_long_tables_too(files):
     ("text", "message"),
     [
         ("0,1\n1,2\n", "has no header, its first row is 0, 1; give column_names"),
+        ("2026-11-29 10:00,21\n", "has no header, its first row is 2026-11-29 10:00, 21; give column_names"),
+        ("Temp:20.5,Hum: 50\n", "has names beside its numbers, Temp:20.5, Hum: 50: write the names once"),
+        ("12:00:00.5 -> 20,5\n", "has an arrow behind its times, '12:00:00.5 -> 20': put a comma there"),
+        (",x,x\n0,1,2\n", r"column 'x' occurs twice; give header \(the .*\) and column_names \(others in the"),
         (",\n0,1\n", "has no header, its first row is empty"),
         ("time,time,x\n0,1,2\n", "column 'time' occurs twice"),
         (
@@ -195,6 +199,25 @@ def test_a_file_in_another_encoding_is_refused_with_advice(tmp_path):
         StreamSet.read(tmp_path / "log.csv", labelled=False)
 
 
+@pytest.mark.parametrize("separator", " ,\t")
+def test_r_leaves_out_the_name_of_its_row_names(files, separator):
+    text = '"time" "x"\n"1" 0 5\n"2" 1 6\n'.replace(" ", separator)
+    streams = StreamSet.read(files(log=text) / "log.csv", labelled=False)
+    assert (streams.columns, streams.values.ravel().tolist()) == (("x",), [5, 6])
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".ndjson"])
+def test_an_object_on_each_line_is_a_row(tmp_path, ending):
+    path = (tmp_path / "log").with_suffix(ending)
+    path.write_text(
+        '{"time": "2026-11-29T10:00:00Z", "x": 1}\n{"time": "2026-11-29T10:00:10Z"}\n', encoding="utf-8"
+    )
+    assert_array_equal(StreamSet.read(path, labelled=False).values.ravel(), [1, NAN])
+    path.write_text("[1]\n", encoding="utf-8")
+    with pytest.raises(DataError, match="cannot be read: NDJSON line expected to contain JSON object"):
+        StreamSet.read(path, labelled=False)
+
+
 def test_packed_files_of_several_streams_are_read(tmp_path):
     (tmp_path / "one.csv.gz").write_bytes(gzip.compress(WIDE.encode()))
     assert StreamSet.read(tmp_path).names == ("a", "b")
@@ -234,7 +257,7 @@ def test_rows_that_begin_with_a_number_sign_are_rows(files):
 def test_a_row_that_is_commented_out_is_refused(files):
     for rows in ("desk,0,2\n#desk,1,2.5\n", "#desk,0,2\ndesk,1,2.5\n"):
         path = files(log=f"stream,time,x\n{rows}") / "log.csv"
-        with pytest.raises(DataError, match="has the line '#desk,.*' beside a row of 'desk': take it out if"):
+        with pytest.raises(DataError, match=r"has the line '#desk,.*' beside a row of 'desk': take it out if"):
             StreamSet.read(path, labelled=False)
 
 

@@ -350,7 +350,7 @@ def test_a_path_is_not_a_pattern(file):
         ("stream,time,label,x\na,0,calm,1\na,0,calm,1\n", "stream a of .* has several rows at tick 1 of 1 s"),
         ("stream,time,label,x\na,0,calm,inf\n", "x of stream a is inf at tick 1"),
         (b"stream,time,label,x\n\xff,0,calm,1\n", "cannot be read: it is not in UTF-8"),
-        ("stream;time;x\na;0;1\n".encode("utf-16"), "has NUL bytes: it is damaged, or in UTF-16"),
+        ("stream;time;x\na;0;1\n".encode("utf-16"), "is in UTF-16; save it in UTF-8, or convert it as"),
         ("1,0.5," + "0.25," * 999 + "2\n", r"its first row is 1, 0\.5, (0\.25, ){10}\.\.\.; give column_names"),
         (b"\x00\x01\x02\x03", "has NUL bytes: it is damaged, or in UTF-16; save it in UTF-8"),
     ],

@@ -12,8 +12,8 @@ from streamfs.errors import DataError
 DEVICES = ("entity_id", "device", "device_id", "node", "friendly_name", "name", "sensor", "topic", "host")
 """Tags that name a device; the first that is there counts, else all tags do."""
 
-ANNOTATIONS = ("#group", "#datatype", "#default")
-"""How the first rows of a CSV file with annotations begin."""
+ANNOTATIONS = ("#group", "#datatype", "#default", ",result,table,")
+"""How the first row of a CSV file with annotations begins, or its header without them."""
 
 LINE = re.compile(
     r"(?P<tags>(?:\\.|[^\s\\])+)\s+(?P<fields>(?:\"(?:\\.|[^\"\\])*\"|\\.|[^\s\\\"])+)(?:\s+(?P<time>-?\d+))?\s*$"

@@ -33,8 +33,19 @@ TIMES = (
     "when",
     "zeit",
     "datum",
+    "millis",
+    "micros",
+    "uptime",
+    "elapsed",
+    "seconds",
     "t",
 )
+_UNITS = {
+    **dict.fromkeys(("ms", "millis", "msec", "milliseconds"), "ms"),
+    **dict.fromkeys(("us", "micros", "usec", "microseconds"), "us"),
+}
+"""Units of times that are no dates, by the last word of a column's name."""
+
 ENDS = ("end", "stop", "to", "until", "end time", "ende")
 STREAMS = (
     STREAM,
@@ -171,15 +182,25 @@ class ColumnGuess:
         """Take the columns of times, and return them with the form of their dates, if that must be said."""
         if self.layout.time_columns != (TIME,):
             return self._said(self.layout.time_columns)
-        end = self._take(ENDS, self._is_time) if self._named(("start", "begin", "from", "von")) else None
+        end = self._take(ENDS, self._is_end) if self._named(("start", "begin", "from", "von")) else None
         if end is not None:  # what is recorded from start to end is known at its end
             return (end,), None
         date = self._take((TIME,), self._is_time) or self._take(TIMES, self._passes)
         date = date or next((c for c in self.free if self._is_moment(self.cells[c])), None)
         if date is not None and not self._is_day(self.cells[date]):
             self.free = [column for column in self.free if column != date]
-            return (date,), None
+            return (date,), self._unit(date)
         return self._date_and_hour(date) or self._other_form(date) or self._date_parts()
+
+    def _is_end(self, column: pl.Series) -> bool:
+        """Return whether a column has times, and not one alone, such as the end of all that was asked for."""
+        return self._is_time(column) and (column.n_unique() > 1 or len(column) == 1)
+
+    def _unit(self, time: str) -> str | None:
+        """Return the unit of a column of times, if its name says one other than seconds."""
+        unit = _UNITS.get(_plain(time).rpartition(" ")[2])
+        is_open = unit is not None and self.layout.time_format is None and not self._is_moment(self.cells[time])
+        return unit if is_open else None
 
     def _said(self, columns: tuple[str, ...]) -> tuple[tuple[str, ...], str | None] | None:
         """Take the columns that were named, with the form of their dates; none if they have no times."""
@@ -201,6 +222,8 @@ class ColumnGuess:
 
     def _counter(self) -> tuple[tuple[str, ...], None] | None:
         """Take a column that counts the rows, or those of each part; its unit is not known."""
+        if any(self._is_hour(self.cells[column]) for column in self.free):
+            return None  # the time, whose dates are not known
         counter = next((column for column in self.free if self._counts(self.cells[column])), None)
         self.free = [column for column in self.free if column != counter]
         return None if counter is None else ((counter,), None)

@@ -1,5 +1,6 @@
 """The text of CSV files, in blocks of whole rows from the header on."""
 
+import codecs
 import csv
 import io
 import re
@@ -13,8 +14,8 @@ from typing import NamedTuple
 
 from streamfs.base.plain_files import opened_bytes
 from streamfs.data.recordings.csv_comments import Comments, without_first_comments
-from streamfs.data.recordings.csv_separators import first_lines, separator_of
-from streamfs.data.recordings.hidden_header import hidden_header, places
+from streamfs.data.recordings.csv_separators import cells_of, first_lines, separator_of
+from streamfs.data.recordings.hidden_header import VALUE, hidden_header, places
 from streamfs.data.recordings.layout_words import LABEL, STREAM, TIME
 from streamfs.errors import DataError, LayoutError
 
@@ -30,7 +31,7 @@ ARRAYS = "as archives of time series have: use its .ts file, or give arrays to S
 _LONGEST_ROW = 2**26  # bytes
 _MOST_SHOWN = 12  # cells of a row
 
-_NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?([eE][+-]?\d+)?")
+_NAMED = re.compile(r"\s*[A-Za-z_]\w*\s*[:=]\s*[+-]?\d[\d.,]*\s*")  # as Temp:20.5
 _FRACTION = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 _BLANK = re.compile(rb"\A(?:[ \t]*\r?\n)+")
 _SPACES, _AROUND = re.compile(rb" +"), re.compile(rb"(?m)^ | (?=\r?\n)")
@@ -121,6 +122,8 @@ class CsvText:
         if names is not None:
             rows = block if header is None else block.partition(b"\n")[2]
             return _joined(names, separator_of(block)) + rows
+        if header is None:
+            block = _with_row_names(block)
         if header is None and (found := hidden_header(block)) is not None:
             number = 1 + file.count(b"\n") - block.count(b"\n", next(places(block, found)))
             raise LayoutError(f"{self.path} has its header in line {number}", {"header": found})
@@ -130,8 +133,16 @@ class CsvText:
         """Refuse a file whose first row has numbers, but none of our own names, or nothing."""
         if self.start.names is not None or not {STREAM, TIME, LABEL}.isdisjoint(cells):
             return
-        path, numbers = self.path, [cell for cell in cells if _NUMBER.fullmatch(cell)]
-        if cells and (len(numbers) == len(cells) or any(_FRACTION.fullmatch(cell) for cell in cells)):
+        path = self.path
+        if cells and all(map(_NAMED.fullmatch, cells)):
+            raise DataError(
+                f"{path} has names beside its numbers, {some(cells)}: write the names once, in a first row"
+            )
+        if cells and " -> " in cells[0]:
+            raise DataError(
+                f"{path} has an arrow behind its times, {cells[0]!r}: put a comma there, as `sed 's/ -> /,/'` does"
+            )
+        if cells and (all(map(VALUE.fullmatch, cells)) or any(map(_FRACTION.fullmatch, cells))):
             needed = {"column_names": "the names of its columns, in their order"}
             raise LayoutError(f"{path} has no header, its first row is {some(cells)}", needed=needed)
         if len(cells) == 1 and len(cells[0].split()) > 1:
@@ -172,8 +183,19 @@ def some(cells: Sequence[str]) -> str:
 
 def require_text(block: bytes, path: Path) -> None:
     """Refuse what polars would take for text."""
+    if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise DataError(f"{path} is in UTF-16; save it in UTF-8, or convert it as `iconv -f UTF-16 -t UTF-8` does")
     if b"\0" in block:
         raise DataError(f"{path} has NUL bytes: it is damaged, or in UTF-16; save it in UTF-8")
+
+
+def _with_row_names(block: bytes) -> bytes:
+    """Return a block whose header has a cell for the numbers of rows, in quotes, which R leaves out."""
+    separator = separator_of(block)
+    lines = first_lines(block)
+    header, row = (cells_of(line.decode(errors="replace"), separator) for line in lines)
+    is_left_out = lines[1].startswith(b'"1"') and len(row) == len(header) + 1
+    return b'""' + separator.encode() + block if is_left_out else block
 
 
 def _joined(names: Sequence[str], separator: str) -> bytes:

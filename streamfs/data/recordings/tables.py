@@ -32,14 +32,14 @@ from streamfs.errors import DataError, LayoutError
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".ts", ".ts.gz", ".parquet")
 """Of a recording's files; text may have any of the usual separators, whatever it ends in."""
 
-TEXTS = (".txt", ".txt.gz", ".dat", ".dat.gz", ".arff", ".arff.gz")
+TEXTS = (".txt", ".txt.gz", ".dat", ".dat.gz", ".arff", ".arff.gz", ".jsonl", ".ndjson")
 """Of files that are read if they are named, and left alone in folders."""
 
 EXPECTED = f"expected {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
 _OTHERS = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), ": save the sheet as CSV"),
     **dict.fromkeys((".zip", ".tar", ".7z", ".tgz"), ": unpack it, and name the folder"),
-    **dict.fromkeys((".json", ".jsonl", ".ndjson"), ": write it as CSV, as jq -r '[.time, .value] | @csv' does"),
+    ".json": ": write an object on each line of a .jsonl file, as jq -c '.[]' does, or CSV",
     ".log": ": write times and readings of the log as CSV",
 }
 
@@ -55,10 +55,13 @@ _REASONS = {
 }
 """Why a file cannot be read, by what polars says."""
 
+_JSON = (".jsonl", ".ndjson")
 _SERIES = {
     **dict.fromkeys((".ts", ".ts.gz"), read_ts),
     **dict.fromkeys((".arff", ".arff.gz"), read_arff_series),
 }
+_NAMING = (".parquet", *_JSON, *_SERIES)  # files that name their columns themselves
+_RENAMED = {"header": "the first names of this header", "column_names": "others in their place, in their order"}
 _QUOTED = re.compile(r"could not parse `(.*?)` as dtype", re.DOTALL)
 _NAMELESS = re.compile(r"Unnamed: \d+|__index_level_\d+__")  # what pandas calls them where names are needed
 
@@ -125,7 +128,7 @@ def open_table(path: Path, name: str = "", start: Start = AT_ONCE) -> Table:
     if not ending:
         way = _OTHERS.get(path.suffix.lower(), "")
         raise DataError(f"{path} ends in {path.suffix!r}, {EXPECTED}{way}")
-    if (start.header or start.names) and ending in (".parquet", *_SERIES):
+    if (start.header or start.names) and ending in _NAMING:
         raise DataError(f"{path} names its columns itself, unlike a CSV file: leave out header and column_names")
     try:
         table = _opened(path, name or bare_name(path.name), start, ending)
@@ -134,7 +137,8 @@ def open_table(path: Path, name: str = "", start: Start = AT_ONCE) -> Table:
     try:
         check_names("column", table.columns)
     except DataError as error:
-        raise DataError(f"{path}: {error}") from error
+        needed = {} if ending in _NAMING else _RENAMED
+        raise LayoutError(f"{path}: {error}", needed=needed) from error
     return table._replace(nameless=table.nameless | nameless_of(table.columns))
 
 
@@ -143,6 +147,9 @@ def _opened(path: Path, name: str, start: Start, ending: str) -> Table:
     found = partial(Table, str(path), name, path.parent.name)
     if ending == ".parquet":
         return found(list(pl.read_parquet_schema(plain(path))), partial(_parquet_parts, path))
+    if ending in _JSON:
+        rows = pl.read_ndjson(plain(path), infer_schema_length=None)
+        return found(rows.columns, partial(iter, [rows]))
     if ending in _SERIES:
         return _of_series(found, _SERIES[ending](path, name))
     text = CsvText(path, start)
