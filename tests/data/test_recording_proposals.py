@@ -52,6 +52,11 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
         ("time,x,place,note\n0,1,hall,well\n1,2,hall,ill\n", {"columns": ("x",)}),
         ("time,x\n0,1\n0.1,1\n5,2\n5.17,3\n", {"period": 0.13, "resample": "last", "max_age": 0.26}),
         ("t,v\n0,1\n", {"time": "t"}),
+        (
+            "time,device,sensor,value,label\n0,a,t,1,on\n1,a,t,2,on\n0,b,t,3,off\n1,b,t,4,off\n",
+            {"long": ("device", "time", "sensor", "value")},
+        ),
+        ('time,x\n"Sun, 29 Nov 2026 08:00:00 GMT",1\n', {"time_format": "%a, %d %b %Y %H:%M:%S GMT"}),
         ("millis,x\n0,1\n500,2\n1000,3\n", {"time": "millis", "time_format": "ms"}),
         ("_start,_stop,_time,x\n0,9,1,4\n0,9,2,5\n", {"time": "_time"}),
         ("clock,n\n" + "".join(f"12:00:{i},{i}\n" for i in range(10, 22)), {}),

@@ -101,6 +101,10 @@ def test_words_stand_for_numbers_in_long_tables_too(files):
         ("2026-11-29 10:00,21\n", "has no header, its first row is 2026-11-29 10:00, 21; give column_names"),
         ("Temp:20.5,Hum: 50\n", "has names beside its numbers, Temp:20.5, Hum: 50: write the names once"),
         ("12:00:00.5 -> 20,5\n", "has an arrow behind its times, '12:00:00.5 -> 20': put a comma there"),
+        ("<!DOCTYPE html>\n<html>\n", "is a web page: was it fetched without a login"),
+        ('{"time": 0, "x": 1}\n', "is JSON: if there is an object on each line, let its name end in .jsonl"),
+        ("PAR1\0\n", "is a Parquet file: let its name end in .parquet"),
+        ("PK\3\4\0\n", "is a spreadsheet or another archive, whatever its name: save the sheet"),
         (",x,x\n0,1,2\n", r"column 'x' occurs twice; give header \(the .*\) and column_names \(others in the"),
         (",\n0,1\n", "has no header, its first row is empty"),
         ("time,time,x\n0,1,2\n", "column 'time' occurs twice"),
@@ -206,15 +210,14 @@ def test_r_leaves_out_the_name_of_its_row_names(files, separator):
     assert (streams.columns, streams.values.ravel().tolist()) == (("x",), [5, 6])
 
 
-@pytest.mark.parametrize("ending", [".jsonl", ".ndjson"])
-def test_an_object_on_each_line_is_a_row(tmp_path, ending):
+@pytest.mark.parametrize("ending", [".jsonl", ".ndjson", ".json"])
+def test_an_object_is_a_row(tmp_path, ending):
     path = (tmp_path / "log").with_suffix(ending)
-    path.write_text(
-        '{"time": "2026-11-29T10:00:00Z", "x": 1}\n{"time": "2026-11-29T10:00:10Z"}\n', encoding="utf-8"
-    )
+    rows = ['{"time": "2026-11-29T10:00:00Z", "x": 1}', '{"time": "2026-11-29T10:00:10Z"}']
+    path.write_text(f"[{','.join(rows)}]" if ending == ".json" else "\n".join(rows), encoding="utf-8")
     assert_array_equal(StreamSet.read(path, labelled=False).values.ravel(), [1, NAN])
     path.write_text("[1]\n", encoding="utf-8")
-    with pytest.raises(DataError, match="cannot be read: NDJSON line expected to contain JSON object"):
+    with pytest.raises(DataError, match="cannot be read: it is neither a list of objects in JSON, nor"):
         StreamSet.read(path, labelled=False)
 
 
@@ -331,7 +334,7 @@ def test_separators_at_the_ends_of_rows_alone_are_left_out_wherever_a_block_ends
     ("text", "message"),
     [
         (
-            '{"time":0,"x":1}\n{"time":1,"x":2}\n',
+            'time,"x":1}\n1,"x":2}\n',
             """the cell '"x":1}' has a quote that is not closed, or more behind""",
         ),
         ('time,"x\n0,1\n', "a quote in its first row is not closed"),

@@ -37,6 +37,22 @@ _BLANK = re.compile(rb"\A(?:[ \t]*\r?\n)+")
 _SPACES, _AROUND = re.compile(rb" +"), re.compile(rb"(?m)^ | (?=\r?\n)")
 _SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
 
+_UTF_16 = "in UTF-16; save it in UTF-8, or convert it as `iconv -f UTF-16 -t UTF-8` does"
+_SPREADSHEET = "a spreadsheet or another archive, whatever its name: save the sheet as CSV"
+_WEB_PAGE = "a web page: was it fetched without a login?"
+_NO_TABLES = {
+    codecs.BOM_UTF16_LE: _UTF_16,
+    codecs.BOM_UTF16_BE: _UTF_16,
+    b"PK\3\4": _SPREADSHEET,
+    b"\xd0\xcf\x11\xe0": _SPREADSHEET,
+    b"PAR1": "a Parquet file: let its name end in .parquet",
+    b"{": "JSON: if there is an object on each line, let its name end in .jsonl",
+    b"<!DOCTYPE": _WEB_PAGE,
+    b"<!doctype": _WEB_PAGE,
+    b"<html": _WEB_PAGE,
+}
+"""What files are that begin so."""
+
 
 class Start(NamedTuple):
     """Where the table of a CSV file starts.
@@ -111,6 +127,7 @@ class CsvText:
     def _begun(self, block: bytes) -> bytes:
         """Return the beginning of the file from its header on, or with names in its place."""
         file, block = block, block.removeprefix(BOM)
+        _require_table(block, self.path)
         block = block[spoken.end() :] if (spoken := _SPOKEN.match(block)) else block
         header, names, _ = self.start
         if header is None:
@@ -183,10 +200,15 @@ def some(cells: Sequence[str]) -> str:
 
 def require_text(block: bytes, path: Path) -> None:
     """Refuse what polars would take for text."""
-    if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise DataError(f"{path} is in UTF-16; save it in UTF-8, or convert it as `iconv -f UTF-16 -t UTF-8` does")
     if b"\0" in block:
         raise DataError(f"{path} has NUL bytes: it is damaged, or in UTF-16; save it in UTF-8")
+
+
+def _require_table(first: bytes, path: Path) -> None:
+    """Refuse what is no CSV file, by how it begins."""
+    what = next((words for begin, words in _NO_TABLES.items() if first.startswith(begin)), None)
+    if what is not None:
+        raise DataError(f"{path} is {what}")
 
 
 def _with_row_names(block: bytes) -> bytes:

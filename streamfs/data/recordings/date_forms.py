@@ -54,6 +54,7 @@ FORMS = (
     *(day + hour for day, hour in product((*_DAYS, "%Y-%m-%d"), _HOURS)),
     *(day + hour for day, hour in product(_DAYS_BESIDE_AM_PM, _HALF_DAYS)),
     "%a %b %d %H:%M:%S %Y",
+    "%a, %d %b %Y %H:%M:%S GMT",
     "%Y%m%d%H%M%S",
 )
 """Forms that are tried: the day before the month first, but not beside AM and PM."""

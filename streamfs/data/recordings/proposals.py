@@ -22,9 +22,8 @@ def guess(tables: Sequence[Table], layout: Layout, error: LayoutError) -> Iterat
     """Yield fields of a layout that may be missing: those of the error, or columns by name and content."""
     tables = recorded(tables, layout)
     if error.proposal:
-        stream = None if layout.stream_columns else _columns(tables[0], layout).get("stream")
-        if error.proposal == {"labels": RUNS} and stream is not None:
-            yield {"stream": stream}  # of one label each, perhaps
+        if error.proposal == {"labels": RUNS} and (naming := _naming(tables[0], layout)):
+            yield naming  # of one label each, perhaps
         yield error.proposal
         return
     if (labels := _label_file(tables, layout)) is not None:
@@ -40,6 +39,14 @@ def guess(tables: Sequence[Table], layout: Layout, error: LayoutError) -> Iterat
         yield error.resampling
     elif layout.values is None:
         yield from _texts(tables, layout)
+
+
+def _naming(table: Table, layout: Layout) -> dict[str, Any]:
+    """Return the field that names streams, if it is guessed."""
+    guessed = {} if layout.stream_columns or layout.long else _columns(table, layout)
+    if guessed.get("long", ("",))[0]:
+        return {"long": guessed["long"]}
+    return {"stream": guessed["stream"]} if "stream" in guessed else {}
 
 
 def recorded(tables: Sequence[Table], layout: Layout) -> list[Table]:

@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import chain
@@ -32,30 +32,35 @@ from streamfs.errors import DataError, LayoutError
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".ts", ".ts.gz", ".parquet")
 """Of a recording's files; text may have any of the usual separators, whatever it ends in."""
 
-TEXTS = (".txt", ".txt.gz", ".dat", ".dat.gz", ".arff", ".arff.gz", ".jsonl", ".ndjson")
+TEXTS = (".txt", ".txt.gz", ".dat", ".dat.gz", ".arff", ".arff.gz", ".json", ".jsonl", ".ndjson")
 """Of files that are read if they are named, and left alone in folders."""
 
 EXPECTED = f"expected {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
 _OTHERS = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), ": save the sheet as CSV"),
     **dict.fromkeys((".zip", ".tar", ".7z", ".tgz"), ": unpack it, and name the folder"),
-    ".json": ": write an object on each line of a .jsonl file, as jq -c '.[]' does, or CSV",
     ".log": ": write times and readings of the log as CSV",
 }
 
 BATCH = 2**17
 """Rows of a Parquet file or frame that are looked at together."""
 
+_NO_ROWS = "it is neither a list of objects in JSON, nor has one on each line"
 _REASONS = {
     "utf-8": "it is not in UTF-8; save it so, or convert it as `iconv -f WINDOWS-1252 -t UTF-8` does",
     "found more fields": "a row has more cells than the header",
     "out of bounds": "a quote in its first row is not closed",
     "CSV malformed": "a quote is not closed",
+    **dict.fromkeys(("Syntax at", "JSON object", "json object", "valid JSON"), _NO_ROWS),
     "empty CSV": "it is empty, or has comments alone",
 }
 """Why a file cannot be read, by what polars says."""
 
-_JSON = (".jsonl", ".ndjson")
+_JSON: Mapping[str, Callable[..., pl.DataFrame]] = {
+    ".json": pl.read_json,
+    ".jsonl": pl.read_ndjson,
+    ".ndjson": pl.read_ndjson,
+}
 _SERIES = {
     **dict.fromkeys((".ts", ".ts.gz"), read_ts),
     **dict.fromkeys((".arff", ".arff.gz"), read_arff_series),
@@ -148,7 +153,7 @@ def _opened(path: Path, name: str, start: Start, ending: str) -> Table:
     if ending == ".parquet":
         return found(list(pl.read_parquet_schema(plain(path))), partial(_parquet_parts, path))
     if ending in _JSON:
-        rows = pl.read_ndjson(plain(path), infer_schema_length=None)
+        rows = _JSON[ending](plain(path), infer_schema_length=None)
         return found(rows.columns, partial(iter, [rows]))
     if ending in _SERIES:
         return _of_series(found, _SERIES[ending](path, name))
