@@ -3,16 +3,23 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_FEWEST = 3
+"""Letters with which a word may begin."""
+
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a question that suggests the most similar known word; empty if no word is similar.
+    """Return a question that suggests the first known word that begins so, or the most similar; empty if none is.
 
     Examples
     --------
     >>> nearest("corelation", ["count", "correlation"])
     '; did you mean correlation?'
+    >>> nearest("temp", ["stream", "temperature"])
+    '; did you mean temperature?'
     >>> nearest("bogus", ["count", "correlation"])
     ''
     """
-    close = get_close_matches(word, [*known], n=1)
+    words = [*known]
+    longer = [each for each in words if len(word) >= _FEWEST and each.lower().startswith(word.lower())]
+    close = longer or get_close_matches(word, words, n=1)
     return f"; did you mean {close[0]}?" if close else ""

@@ -160,7 +160,7 @@ def test_windows_that_are_kept_may_have_longer_steps_than_others(files):
     path = files(desk=text) / "desk.csv"
     streams = StreamSet.read(path, window=10)
     assert (streams.period, streams.starts.tolist()) == (1, [10, 20])
-    with pytest.raises(DataError, match=r"rows of .* are at least 1 s apart, expected a tick of 0\.1 s"):
+    with pytest.raises(DataError, match=r"rows of .* are at least 1 s apart, and a tick is 0\.1 s"):
         StreamSet.read(path, window=10, period=0.1)
 
 

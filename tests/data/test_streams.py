@@ -584,5 +584,8 @@ def test_a_file_on_a_coarser_grid_is_refused(tmp_path):
     path = tmp_path / "streams.csv"
     path.write_text("stream,time,label,x\na,0,calm,1\na,2,calm,1\na,6,calm,2\n", encoding="utf-8")
     assert StreamSet.read(path, 2.0).lengths.tolist() == [4]
-    with pytest.raises(DataError, match="are at least 2 s apart, expected a tick of 1 s"):
+    with pytest.raises(
+        DataError,
+        match="are at least 2 s apart, and a tick is 1 s: leave period out, or give resample and max_age",
+    ):
         StreamSet.read(path, 1.0)

@@ -149,7 +149,8 @@ def require_ticks(rows: Rows, period: float, steps: Steps | None) -> None:
     """Refuse ticks that are far shorter than all steps, unless rows are resampled."""
     if rows.layout.resample is None and steps is not None and steps.smallest > 1.5 * period:
         raise DataError(
-            f"rows of {source_of(rows)} are at least {steps.smallest:g} s apart, expected a tick of {period:g} s"
+            f"rows of {source_of(rows)} are at least {steps.smallest:g} s apart, and a tick is {period:g} s: "
+            "leave period out, or give resample and max_age"
         )
 
 

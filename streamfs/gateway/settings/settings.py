@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from streamfs.base.plain_files import read_text
+from streamfs.base.plain_files import not_utf8, read_text
 from streamfs.errors import SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.feeds import Feed
@@ -177,7 +177,7 @@ def read_settings(path: str | PathLike[str]) -> Settings:
         text = read_text(file)
         values = tomllib.loads(text)
     except UnicodeDecodeError as error:
-        raise SettingsError(f"{file} cannot be read: {error}; save it as UTF-8") from error
+        raise SettingsError(f"{file} is {not_utf8(error)}, expected a gateway.toml, saved as UTF-8") from error
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

@@ -275,7 +275,7 @@ def test_all_errors_are_reported_together_in_the_order_of_the_file(problems):
         (b"trust = True", "expected TOML: write true or false"),
         (rb'model = "C:\models"', r"expected TOML: write text with .* between single quotes"),
         (b'model = "a"\nmodel = "b"\n', "line 2: Cannot overwrite a value, expected TOML"),
-        (b"model = '\xff'\n", "cannot be read: .*; save it as UTF-8"),
+        (b"model = '\xff'\n", "is not UTF-8 from .* on, expected a gateway.toml, saved as UTF-8"),
         (b"model = 1" + b"0" * 5000, "expected TOML"),
         (b"model = " + b"[" * 5000, "expected TOML"),
         (b'model = "a', "expected TOML"),
