@@ -1,8 +1,6 @@
 """Evaluate a procedure on labelled streams."""
 
-from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -10,20 +8,6 @@ from streamfs.base.progress import step
 from streamfs.cli import parameters
 from streamfs.cli.parameters import JSON, MODEL, PICTURE, TABLE, TRUST, Parsed, example_text
 from streamfs.cli.recordings import Recordings, recordings
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from streamfs.data.streams import StreamSet
-    from streamfs.procedure.procedure import Procedure
-    from streamfs.procedure.promise_monitor import PromiseMonitor
-    from streamfs.procedure.stopping import StoppingRule
-
-NOT_IN_TABLE = ("offered_cost", "unit")
-"""Figures for which a table of 80 columns has no room."""
-
-_MOST_NAMED = 3  # quantities in which decisions differ
 
 
 @click.command(
@@ -67,9 +51,8 @@ def evaluate(
     """
     parameters.protect_inputs({"MODEL": model, **streams.inputs}, {"--csv": csv_path, "--png": png_path})
     from streamfs.cli import console
-    from streamfs.data.fingerprints import n_known
-    from streamfs.evaluation import evaluation
-    from streamfs.procedure.card_schema import read_fingerprints
+    from streamfs.cli.evaluated import Evaluated
+    from streamfs.evaluation.evaluation import write_csv
     from streamfs.procedure.fits import require_columns
     from streamfs.procedure.procedure import Procedure
 
@@ -83,94 +66,14 @@ def evaluate(
         with step(report, "reading the streams"):
             recorded = streams.read(procedure.period)
         require_columns(procedure, recorded, streams)
-        evaluations = evaluation.sweep(procedure, recorded, sweep or [procedure.rule], report)
-        with step(report, "counting the messages"):
-            measured = _measured(procedure, recorded, [each.rule for each in evaluations])
-        rows = [{**each.summary(), **found} for each, found in zip(evaluations, measured, strict=True)]
-        monitor = evaluation.monitored(procedure, recorded)
-        kept = read_fingerprints(procedure.about)
-        n_known_again = n_known(kept, recorded)
-        group_of = streams.groups_of(recorded)
-        groups = [{} if group_of is None else {"groups": each.by_group(group_of)} for each in evaluations]
+        found = Evaluated.on(recorded, procedure, sweep, streams.groups_of(recorded), report)
         if csv_path:
-            evaluation.write_csv(_with_groups(rows, groups), csv_path)
+            write_csv(found.table(), csv_path)
         if png_path:
             with step(report, "drawing"):
-                sent = [row["sent"] for row in measured]
-                plots.save(plots.sweep_figure(evaluations, sent, measured[0]["unit"]), png_path)
+                sent, unit = [row["sent"] for row in found.rows], found.rows[0]["unit"]
+                plots.save(plots.sweep_figure(found.evaluations, sent, unit), png_path)
     if as_json:
-        promise = {} if monitor is None or sweep else {"promise": monitor.to_json()}
-        classes = {} if sweep else {"classes": evaluations[0].by_class()}
-        known = {} if sweep else {"trained_on": n_known_again / max(len(kept), 1)}
-        tables = [row | classes | found for row, found in zip(rows, groups, strict=True)]
-        console.print_json(tables if sweep else tables[0] | promise | known)
+        console.print_json(found.to_json())
     else:
-        console.print_table([{name: row[name] for name in row if name not in NOT_IN_TABLE} for row in rows])
-        if not sweep:
-            console.print_table(evaluations[0].by_class())
-        if group_of is not None:
-            console.print_table(
-                [
-                    ({"confidence": row["confidence"]} if sweep else {}) | group
-                    for row, found in zip(rows, groups, strict=True)
-                    for group in found["groups"]
-                ]
-            )
-        console.say(f"Paid is in {rows[0]['unit']}.")
-        if monitor is not None:
-            console.say(_kept(monitor))
-        if n_known_again:
-            console.say(
-                f"{n_known_again} of {len(kept)} streams of its training that {model} remembers are among these, "
-                "on which it looks better than on new ones: evaluate it on others."
-            )
-
-
-def _with_groups(
-    rows: "Sequence[dict[str, Any]]", groups: "Sequence[dict[str, list[dict[str, Any]]]]"
-) -> "list[dict[str, Any]]":
-    """Return each row and below it those of its groups, if there are some."""
-    found = []
-    for row, parts in zip(rows, (each.get("groups", []) for each in groups), strict=True):
-        counts = {name: sum(part[name] for part in parts) for name in ("labelled", "right")}
-        found.append({**row, "group": "", **counts} if parts else row)
-        found += [{"confidence": row["confidence"], **part} for part in parts]
-    return found
-
-
-def _kept(monitor: "PromiseMonitor") -> str:
-    """Return in two sentences whether a promise, or what training showed, holds on these streams."""
-    said = monitor.to_json()
-    is_promised = bool(said["promised"])
-    where = "where it was certified" if is_promised else "on held-out streams in training"
-    right = f"{said['right']} of {said['labels']} labels are right"
-    shares = said["promised"] if is_promised else said["expected"]
-    differing = [each for each in said["findings"] if each["what"] not in shares]
-    named = ", ".join(f"{each['what']} (after {each['number']})" for each in differing[:_MOST_NAMED])
-    named += f" and {len(differing) - _MOST_NAMED} more" if len(differing) > _MOST_NAMED else ""
-    differs = f"differ from those {where} in {named}" if differing else f"look as those {where}"
-    least = f"{shares['accuracy']:.3g}"
-    held = f"promise of {least} is" if is_promised else f"accuracy of {least}, which held-out streams support, is"
-    return (
-        f"The {held} {said['status']}: {right}, which shows an accuracy of {said['accuracy_at_least']:.3f} at "
-        f"least. Decisions {differs}."
-    )
-
-
-def _measured(
-    procedure: "Procedure", recorded: "StreamSet", rules: "Sequence[StoppingRule]"
-) -> "list[dict[str, Any]]":
-    """Return what a stream sends and pays until its decision, by stopping rule; NaN if no stream has a tick."""
-    from streamfs.evaluation.model_card import paid
-    from streamfs.evaluation.split_traffic import traffics_sent
-    from streamfs.evaluation.traffic import Traffic
-
-    if recorded.lengths.any():
-        traffics = traffics_sent(procedure, recorded, rules)
-    else:
-        traffics = [Traffic({"": nan}, {}, nan, {})] * len(rules)
-    found = []
-    for traffic in traffics:
-        cost, unit = paid(procedure, traffic)
-        found.append({"sent": sum(traffic.channels.values()), "paid": cost, "unit": unit})
-    return found
+        found.show(model)
