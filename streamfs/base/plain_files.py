@@ -61,7 +61,7 @@ def plain(path: str | PathLike[str]) -> Path:
         raise OSError(EINVAL, "no file can have this name", os.fspath(path)) from error
     if kind in _OTHERS:
         raise OSError(EINVAL, f"it is {_OTHERS[kind]}, expected a file", os.fspath(path))
-    return Path(path)
+    return path if isinstance(path, Path) else Path(path)
 
 
 def read_file(path: str | PathLike[str], largest: int = LARGEST) -> bytes:

@@ -10,7 +10,6 @@ from typing import Any, NoReturn, Self
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors import Program
 from feature_extractors.arrays import Array
 from streamfs.base import container
 from streamfs.engine import _stopping, _ticks
@@ -67,7 +66,7 @@ class Engine:
 
     def __init__(self, procedure: Procedure) -> None:
         self.procedure = procedure
-        self._program = Program(procedure.features, procedure.channels)
+        self._program = procedure.program
         self._arena = KernelArena(self._program, procedure)
         requested = RequestedChannels.of(procedure.classifier, procedure.features)
         self._table = StreamTable(self._program, self._arena, has_costs=requested is not None)

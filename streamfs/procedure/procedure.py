@@ -184,6 +184,11 @@ class Procedure:
         return tuple(split_opening(channel)[1] for channel in self.channels)
 
     @cached_property
+    def program(self) -> fx.Program:
+        """The steps of the features, which all engines of this process share."""
+        return fx.Program(self.features, self.channels)
+
+    @cached_property
     def digest(self) -> str:
         """Digest of the whole content, which snapshots carry."""
         return container.digest(self.packed)

@@ -189,7 +189,7 @@ class Bindings:
             return tuple(dict.fromkeys(map(sent_as, self.channels)))
         return tuple(dict.fromkeys(source.channel for sources in self._sources.values() for source in sources))
 
-    @property
+    @cached_property
     def topics(self) -> tuple[str, ...]:
         """Topic filters for all nodes: one for each distinct channel if topics name the channel."""
         wanted = self.node_channels

@@ -63,11 +63,11 @@ class Journal(JournalReader):
     def __init__(self, path: str | PathLike[str], *, decisions_kept: int = Limits.decisions_kept) -> None:
         if decisions_kept < 1:
             raise ValueError(f"decisions_kept is {decisions_kept}, expected at least 1")
-        self._kept = decisions_kept
-        with using(Path(path)):
+        self._kept, path = decisions_kept, Path(path)
+        with using(path):
             connection = connect(plain(path))
         try:
-            _open(connection, Path(path))
+            _open(connection, path)
             super().__init__(path, connection)
             self._opened = self.path.stat()
             totals = self.check_sums()

@@ -204,16 +204,20 @@ def check_version(connection: sqlite3.Connection, path: Path) -> None:
 def version_of(connection: sqlite3.Connection, path: Path) -> int:
     """Return the version of a journal; 0 if the database is empty."""
     with using(path):
-        version, application, n_tables = (
-            connection.execute(query).fetchone()[0]
-            for query in ("PRAGMA user_version", "PRAGMA application_id", "SELECT count(*) FROM sqlite_master")
+        version, application = (
+            connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id")
         )
-    if application != APPLICATION and (n_tables or version or application):
+        is_other = application != APPLICATION and (version or application or _has_tables(connection))
+    if is_other:
         raise StateError(f"{path} is a database, but not a streamfs journal")
     if version > len(MIGRATIONS):
         written = "a newer streamfs has written it"
         raise StateError(f"{path} has version {version} of the journal, expected {len(MIGRATIONS)}: {written}")
     return int(version)
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
 
 def check_whole(connection: sqlite3.Connection, path: Path) -> None:

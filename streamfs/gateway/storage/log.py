@@ -52,7 +52,7 @@ class Log:
         if segment_bytes < 1:
             raise ValueError(f"segment_bytes is {segment_bytes}, expected at least 1")
         self.end = self.torn_bytes = 0
-        self._folder, self._segment_bytes = Path(folder), segment_bytes
+        self._folder, self._lock_path, self._segment_bytes = Path(folder), Path(folder, _LOCK), segment_bytes
         self._segment_seconds = inf if segment_seconds is None else segment_seconds
         self._begun = inf  # arrival of the first record appended to the newest segment since it was opened
         self._spool: SpoolWriter | None = None
@@ -67,7 +67,7 @@ class Log:
             exits.callback(self.close)
             make_folder(self._folder, OWNERS_FOLDER)
             self._spool = None if spool is None else SpoolWriter(Path(spool))
-            self._lock = _lock(self._folder)
+            self._lock = _lock(self._lock_path)
             self._whole_bytes = self._find_end()
             exits.pop_all()
 
@@ -189,7 +189,7 @@ class Log:
     def _check_in_place(self) -> None:
         """Raise an OSError if the folder, or the newest segment, is not where it was."""
         if self._lock is not None:
-            check_in_place(self._folder / _LOCK, os.fstat(self._lock.fileno()))
+            check_in_place(self._lock_path, os.fstat(self._lock.fileno()))
         if self._segment is not None:
             self._segment.check_in_place()
 
@@ -251,9 +251,8 @@ class Log:
             self._segment = None
 
 
-def _lock(folder: Path) -> IO[bytes]:
-    """Lock the folder for this process."""
-    path = folder / _LOCK
+def _lock(path: Path) -> IO[bytes]:
+    """Lock a log's folder for this process, by a file in it."""
     with ExitStack() as exits:
         file = exits.enter_context(open_owned(path, "a+b"))
         try:
@@ -262,7 +261,7 @@ def _lock(folder: Path) -> IO[bytes]:
             file.seek(0)
             owner = file.read().decode(errors="replace")
             raise StateError(
-                f"{folder} is in use by another gateway, process {owner}: stop it, or name another state"
+                f"{path.parent} is in use by another gateway, process {owner}: stop it, or name another state"
             ) from None
         with suppress(OSError):  # it is locked even on a full disk
             file.truncate(0)

@@ -28,7 +28,7 @@ def segment_name(first: int) -> str:
 
 def first_position(path: Path) -> int:
     """Return the position of a segment's first record."""
-    return int(path.stem)
+    return int(path.name.removesuffix(".log"))
 
 
 def segments(folder: Path) -> list[Path]:

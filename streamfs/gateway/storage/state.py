@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 def log_folder(state: str | PathLike[str]) -> Path:
     """Return the folder of the log in a state folder."""
-    return Path(state) / "log"
+    return Path(state, "log")
 
 
 def journal_path(state: str | PathLike[str]) -> Path:
     """Return the file of the journal in a state folder."""
-    return Path(state) / "journal.sqlite"
+    return Path(state, "journal.sqlite")
 
 
 def models_folder(state: str | PathLike[str]) -> Path:
     """Return the folder of the models in a state folder."""
-    return Path(state) / "models"
+    return Path(state, "models")
 
 
 def view_folder(state: str | PathLike[str]) -> Path:
     """Return the folder of the view in a state folder, which is no part of the state."""
-    return Path(state) / "view"
+    return Path(state, "view")
 
 
 class State:
@@ -57,7 +57,7 @@ class State:
         spool: str | PathLike[str] | None = None,
         decisions_kept: int = Limits.decisions_kept,
     ) -> None:
-        self.folder = Path(folder)
+        self.folder, self._journal_path = Path(folder), journal_path(folder)
         with storing(self.folder):
             make_folder(self.folder, OWNERS_FOLDER)
         with ExitStack() as exits:
@@ -67,7 +67,7 @@ class State:
             exits.callback(self.log.close)
             self._make_journal()
             exits.callback(self._forget_empty_journal)
-            self.journal = Journal(journal_path(folder), decisions_kept=decisions_kept)
+            self.journal = Journal(self._journal_path, decisions_kept=decisions_kept)
             exits.callback(self.journal.close)
             self.models = Models(models_folder(folder))
             if self.journal.position > self.log.end:
@@ -95,7 +95,7 @@ class State:
 
     def _make_journal(self) -> None:
         """Make an empty file if there is no journal; SQLite gives its other files the same mode."""
-        path = journal_path(self.folder)
+        path = self._journal_path
         if not path.exists():
             with storing(path):
                 path.touch(OWNERS_FILE)
@@ -103,10 +103,9 @@ class State:
 
     def _forget_empty_journal(self) -> None:
         """Remove the file of a journal that was not begun."""
-        path = journal_path(self.folder)
         with suppress(FileNotFoundError):
-            if not path.stat().st_size:
-                path.unlink()
+            if not self._journal_path.stat().st_size:
+                self._journal_path.unlink()
 
     def close(self) -> None:
         """Close the log and the journal."""
