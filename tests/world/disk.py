@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 from collections import defaultdict
+from contextlib import suppress
 
 from process import pause
 
@@ -13,6 +14,7 @@ from streamfs.gateway.storage.journal import Journal
 from streamfs.gateway.storage.segment import Segment
 
 SECTOR = 512  # bytes that a disk writes together
+DATABASE = "journal.sqlite"  # begin of the names of files that SQLite takes care of
 
 
 class Disk:
@@ -102,7 +104,7 @@ class Disk:
 
     def put_aside(self):
         """Put the database where closing it does not change it: a process that is killed does not close it."""
-        if self._journal.exists():
+        with suppress(FileNotFoundError):
             self._journal.rename(self._aside)
 
     def restart(self, *, power_failed):
@@ -110,7 +112,7 @@ class Disk:
         for file in self._files:
             file.close()
         self._files.clear()
-        if self._aside.exists():
+        with suppress(FileNotFoundError):
             self._aside.rename(self._journal)
         self._shared.unlink(missing_ok=True)
         if power_failed:
@@ -124,7 +126,7 @@ class Disk:
         """Let the disk be gone, and the files of another one, all of them durable, be in its place."""
         shutil.rmtree(self.root)
         root.rename(self.root)
-        files = [path for path in self.root.rglob("*") if path.is_file() and not is_database(path.name)]
+        files = [path for path in self.root.rglob("*") if path.is_file() and not path.name.startswith(DATABASE)]
         self._contents |= {path.stat().st_ino: path.read_bytes() for path in files}
         self._entries |= {inode: entries(folder) for inode, folder in folders_in(self.root).items()}
 
@@ -196,11 +198,6 @@ def size(path):
         return 0
 
 
-def is_database(name):
-    """Whether SQLite takes care of a file."""
-    return name.startswith("journal.sqlite")
-
-
 def content(descriptor, size):
     """Return the bytes of an open file, which may be open for writing alone."""
     try:
@@ -215,17 +212,18 @@ def content(descriptor, size):
 
 def folders_in(root):
     """Return a folder and those in it, at any depth, by their inodes; none if it is not there."""
-    if not root.exists():
+    try:
+        with os.scandir(root) as found:
+            below = [root / each.name for each in found if each.is_dir()]
+    except FileNotFoundError:
         return {}
-    with os.scandir(root) as found:
-        below = [root / each.name for each in found if each.is_dir()]
     return {root.stat().st_ino: root} | {inode: path for each in below for inode, path in folders_in(each).items()}
 
 
 def entries(folder):
     """Return the inodes of a folder's files by name, except those of the database; it may be open, too."""
     with os.scandir(folder) as found:
-        return {each.name: each.inode() for each in found if not (is_database(each.name) or each.is_dir())}
+        return {each.name: each.inode() for each in found if not (each.name.startswith(DATABASE) or each.is_dir())}
 
 
 def by_inode(folders):
@@ -244,6 +242,9 @@ class File:
 
     def __getattr__(self, name):
         return getattr(self._file, name)
+
+    def fileno(self):
+        return self._file.fileno()
 
     def write(self, data):
         return self._disk.write(self._file, data)

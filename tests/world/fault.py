@@ -89,8 +89,7 @@ class Faults:
         return self._longest("lag", time)
 
     def _longest(self, kind, time):
-        found = self._during(kind, time)
-        return max(each.value for each in found) if found else 0.0
+        return max((each.value for each in self._during(kind, time)), default=0.0) if kind in self._of else 0.0
 
     def refuses(self, topic, time):
         return any(REFUSED[int(each.value)] in topic for each in self._during("refuse", time))
