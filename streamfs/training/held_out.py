@@ -148,7 +148,8 @@ def _require_streams(labels: np.ndarray) -> None:
         named = zip(classes[:MOST_NAMED], counts, strict=False)
         found = ", ".join(f"{n} of {label}" for label, n in named)
         found += f", and as few of {len(classes) - MOST_NAMED} others" if len(classes) > MOST_NAMED else ""
-        raise DataError(f"there are {found}, expected at least {N_FOLDS} streams of some class, better 20 of each")
+        expected = f"expected at least {N_FOLDS} streams of some class, better 20 of each"
+        raise DataError(f"there are {found}, {expected}: record more, or cut long ones into windows")
 
 
 @dataclass(frozen=True, eq=False)

@@ -258,7 +258,7 @@ def fit_until_all_tested(
         tested = classifier.features_tested()
         if not tested:
             raise TrainingError(
-                f"none of {', '.join(features[i].name for i in chosen)} tells the classes apart on "
+                f"no feature of {len(chosen)}, such as {features[chosen[0]].name}, tells the classes apart on "
                 f"{len(streams)} streams: record more, or offer other features"
             )
         still = [place for place, index in enumerate(chosen) if place in tested or index == kept]

@@ -77,6 +77,7 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
             {"values": {"fog": 0, "rain": 1, "sun": 2, "?": "missing"}},
         ),
         ("time,x\n0,5\n1,error\n2,NA\n3,7\n", {"values": {"error": "missing", "NA": "missing"}}),
+        ("time;x\n0;1,5\n1;ill\n", {"values": {"ill": "missing"}}),
         ('time,x\n0,"1,5"\n1,"2,75"\n', {"decimal": ","}),
         (
             "time,x,h\n0,21.5 °C,40%\n1,NA,41%\n2,22,4e1 %\n",

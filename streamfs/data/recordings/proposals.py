@@ -103,7 +103,8 @@ def _texts(tables: Sequence[Table], layout: Layout) -> Iterator[dict[str, Any]]:
                         parts.setdefault((name, sensor), []).append(cells)
     columns = [words_of(pl.concat(part)) for part in parts.values()]
     commas = [pl.concat(part).drop_nulls().str.strip_chars() for part in parts.values()]
-    if layout.decimal is None and any(texts.str.contains(COMMA).any() for texts in commas):
+    is_open = layout.decimal is None and any(table.decimal != "," for table in tables)
+    if is_open and any(texts.str.contains(COMMA).any() for texts in commas):
         if any((texts.str.contains(COMMA) & ~texts.str.contains(_THOUSANDS)).any() for texts in commas):
             yield {"decimal": ","}
     elif values := proposed_values(columns):
