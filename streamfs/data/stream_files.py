@@ -68,6 +68,8 @@ def read_recording(
 
 def _given(paths: Any) -> list[Path]:
     """Return the paths that are given, one or several; raise a TypeError if they are none."""
+    if hasattr(paths, "columns"):
+        raise TypeError("paths is a frame, expected a path or several; StreamSet.from_frame takes frames")
     given = [paths] if isinstance(paths, str | PathLike) or not isinstance(paths, Iterable) else [*paths]
     if not all(isinstance(path, str | PathLike) for path in given):
         raise TypeError(f"paths is {reprlib.repr(paths)}, expected a path or several, such as 'streams.csv'")

@@ -10,7 +10,7 @@ from recorded_files import NAN
 
 from streamfs import StreamSet
 from streamfs.data.recordings.layout import Layout
-from streamfs.errors import DataError
+from streamfs.errors import DataError, LayoutError
 
 
 @pytest.mark.parametrize("wrong", [object(), 2j, b"x", NAN, {1: 2j}, (b"x", NAN), lambda: None])
@@ -52,10 +52,18 @@ def test_columns_called_by_numbers_are_those_of_readings():
     assert (streams.names, streams.columns) == (("s",), ("t",))
 
 
-@pytest.mark.parametrize("wrong", [0, NAN, None, object(), (1, 2), [None, "x"], [b"x"], b"x"])
+@pytest.mark.parametrize(
+    "wrong", [0, NAN, None, object(), pl.DataFrame({"time": [0]}), (1, 2), [None, "x"], [b"x"], b"x"]
+)
 def test_what_is_no_path_is_named(wrong):
     with pytest.raises(TypeError, match=r"^paths is .*, expected a path or several"):
         StreamSet.read(wrong)
+
+
+def test_of_many_columns_the_first_are_listed():
+    frame = pl.DataFrame({f"c{number}_": [1.5] for number in range(99)})
+    with pytest.raises(LayoutError, match=r"has no column 'time', only (c\d+_, ){12}\.\.\.; give time"):
+        StreamSet.from_frame(frame)
 
 
 def test_a_path_that_no_file_can_have_is_refused(files):
