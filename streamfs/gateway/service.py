@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from streamfs.base.counters import summed
-from streamfs.gateway.all_warnings import AllWarnings
+from streamfs.gateway.arrivals import Arrivals
 from streamfs.gateway.commit_cycle import CommitCycle
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import Core
@@ -20,7 +20,6 @@ from streamfs.gateway.core.energy_account import Spent
 from streamfs.gateway.core.options import Commits, Options
 from streamfs.gateway.core.records import (
     MESSAGE,
-    RETAINED,
     Record,
     anew_record,
     clock_record,
@@ -30,16 +29,13 @@ from streamfs.gateway.core.records import (
     stop_record,
 )
 from streamfs.gateway.dead_letters import DeadLetters
-from streamfs.gateway.foreign import Foreign
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.announcer import Announcer
 from streamfs.gateway.operations.health import Health, Statistics
-from streamfs.gateway.operations.left_out_notes import LeftOutNotes
-from streamfs.gateway.operations.log_notes import LogNotes
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.recovery import recover
-from streamfs.gateway.redeliveries import Redeliveries
+from streamfs.gateway.reports import Reports
 from streamfs.gateway.storage.energy_log import EnergyLog
 from streamfs.gateway.storage.state import State
 from streamfs.gateway.storage.store import Disk, Nowhere, Store
@@ -58,7 +54,6 @@ _POLL = 0.05  # seconds that the loop waits for a message at most
 _END = 2.8  # seconds for finishing, except for ...
 _GOODBYE = 0.8  # ... a commit in progress, and disconnecting: seconds for each
 _QUIET = 0.5  # seconds without a message after which, at the end, none is waited for
-_STATISTICS = 1.0  # seconds from one to the next
 
 
 class Summary(NamedTuple):
@@ -154,7 +149,7 @@ class Gateway:
         self.lease: Lease | None = None
         self.recertifier: Recertifier | None = None
         self._state = state
-        self._counters = Counter(retained=0, lost_sessions=0)
+        self._counters = Counter(lost_sessions=0)
         self._models: dict[str, Procedure] = {procedure.digest: procedure}  # without a state
         self._former_topics: tuple[str, ...] = ()  # of the last run
         effects = Effects()
@@ -176,24 +171,22 @@ class Gateway:
         self._view = view
         self._asked: SimpleQueue[tuple[str, bytes]] = SimpleQueue()
         self._dead_letters = DeadLetters(self._cycle.outbox, self._options)
-        self._redeliveries = Redeliveries(self._core, bindings)
-        self._foreign = Foreign(bindings, self._options.prefix)
         self._announcer = Announcer(self._options, homeassistant)
+        self._arrivals = Arrivals(self._core, bindings, self._announcer)
         self._clock = transport.clock
         self._clock.start_after(self._core.joiner.latest)
         self._ask_at = 0.0  # monotonic time of the next question whether there is silence, and ...
         self._pass_at = monotonic() + self._rest  # ... of its next record, at the earliest
-        self._notes = LogNotes()
-        self._left_out = LeftOutNotes(self._core.left_out())
-        self._warnings = AllWarnings(self._options.prefix)
+        self._reports = Reports(
+            self._cycle, self._store, transport, self._dead_letters, self._model_file, self._all_counters
+        )
         self._continues = state is not None and state.log.end > 0  # else starting publishes all control messages
         self._take([start_record(procedure.digest, self._clock.now(), self._core.configuration)], 0)
         if self._continues:
             self._publish_control()
         self._first_model = procedure
         self._n_first = self._cycle.n_publications
-        self._statistics = self._new_statistics()
-        self._statistics_due = self.turned + _STATISTICS
+        self._reports.count(self.turned)
 
     @property
     def core(self) -> Core:
@@ -230,23 +223,11 @@ class Gateway:
 
     def statistics(self) -> Statistics:
         """Return statistics that are at most a second old; may be called from any thread."""
-        return self._statistics
+        return self._reports.statistics
 
     def health(self) -> Health:
         """Return the state of health; may be called from any thread."""
-        return Health(
-            connected=self._transport.is_connected,
-            subscribed=self._transport.is_subscribed,
-            storing=self._store.is_storing,
-            loop_age=monotonic() - self.turned,
-            lag=self._cycle.lag,
-            trouble=self._transport.trouble,
-            refused_model=self._model_file.refused,
-            refused_publications=self._cycle.outbox.refused,
-            clocks=self._warnings.clocks,
-            data=[*self._warnings.others, *self._left_out.warnings],
-            outbox_fullness=self._cycle.outbox.fullness,
-        )
+        return self._reports.health(monotonic() - self.turned)
 
     def run(
         self,
@@ -360,7 +341,7 @@ class Gateway:
         if not self.ready.is_set() and self._has_begun():
             self.ready.set()
         self.turned = monotonic()
-        if self.turned >= self._statistics_due:
+        if self.turned >= self._reports.due:
             self._report()
         if self._view is not None:
             self._view.advance(self._core, self)
@@ -377,38 +358,8 @@ class Gateway:
                 self._take([anew_record(self._core.conduct.anew_topic, self._clock.now())], 0)
 
     def _receive(self, received: list[Message]) -> None:
-        has_state, messages = self._core.conduct.has_state, self._foreign.drop(self._addressed(received))
-        records = [
-            Record(RETAINED if retained else MESSAGE, arrival, topic, payload, content_type)
-            for topic, payload, retained, arrival, content_type in messages
-            if topic not in self._announcer.topics and (not retained or has_state(topic))
-        ]
-        if len(records) < len(messages):
-            for message in messages:
-                if not self._announcer.receive(message.topic, message.payload):
-                    self._counters["retained"] += message.retained and not has_state(message.topic)
-        records = self._redeliveries.drop(records, self._transport.counters["connections"])
+        records = self._arrivals.records_of(received, self._transport.counters["connections"])
         self._take(records, len(received))
-
-    def _addressed(self, messages: list[Message]) -> list[Message]:
-        """Return messages, with the nodes that payloads name in their topics: one for each of these.
-
-        What devices answer comes before, as it is: a part of it may lack what it answers.
-        """
-        bindings, most = self._core.roster.routes, self._core.options.limits.payload_bytes
-        if not bindings.has_senders:
-            return messages
-        addressed = []
-        for message in messages:
-            if self._core.has_feedback(message.topic) or len(message.payload) > most:
-                addressed.append(message)
-                continue
-            parts = bindings.addressed(message.topic, message.payload)
-            conduct, is_parted = self._core.conduct, parts[0].topic != message.topic
-            if is_parted and conduct.asks and conduct.listens(message.topic):
-                addressed.append(message)
-            addressed += [message._replace(topic=topic, payload=payload) for topic, payload in parts]
-        return addressed
 
     def _take(self, records: list[Record], n_messages: int) -> None:
         effects = self._core.take(records)
@@ -469,10 +420,10 @@ class Gateway:
     def _reconfigure(self, procedure: Procedure, bindings: Bindings, options: Options) -> None:
         """Go on with other settings; open episodes of streams that are fed as before stay open."""
         former, core = self._core.topics, self._core.reconfigured(bindings, options)
-        self._foreign.follow(bindings)
         if self.lease is not None:
             self.lease.follow(bindings, self._transport)
-        self._core = self._cycle.core = self._redeliveries.core = core
+        self._core = self._cycle.core = core
+        self._arrivals.follow(core, bindings)
         self._take([settings_record(procedure.digest, self._clock.now(), core.configuration)], 0)
         self._transport.subscribe((*core.topics, *self._announcer.topics), former)
         _log.info("other settings hold from now on, and model %s", procedure.digest)
@@ -523,14 +474,8 @@ class Gateway:
         return bool(self._core.decided) and self._core.roster.n_undecided == 0
 
     def _report(self) -> None:
-        """Update the statistics, and log and announce what is new."""
-        self._left_out.update(self._core.left_out(), self._core.roster.name, self.turned)
-        self._statistics = self._new_statistics()
-        self._warnings.update(
-            self.turned, self._core, self._statistics, self._dead_letters, self._clock, self.lease
-        )
-        self._notes.update(self._statistics.counters)
-        self._statistics_due = self.turned + _STATISTICS
+        """Look at what there is, and announce new streams."""
+        self._reports.look(self.turned, self.lease)
         self._cycle.outbox.add_passing(self._announcer.news(self._core.roster.streams))
         self._cycle.commit_concluded(2 * self._rest)
 
@@ -542,32 +487,7 @@ class Gateway:
             self._cycle,
             self._cycle.outbox,
             self._dead_letters,
-            self._redeliveries,
-            self._foreign,
+            self._arrivals,
             self._model_file,
         )
         return summed((self._counters, *(part.counters for part in parts)))
-
-    def _new_statistics(self) -> Statistics:
-        roster = self._core.roster
-        return Statistics(
-            counters={**self._all_counters(), "fsync_seconds": self._store.fsync_seconds},
-            gauges={
-                "streams_known": roster.n_streams,
-                "streams_undecided": roster.n_undecided,
-                "pending_readings": self._core.joiner.n_pending,
-                "queue": self._cycle.n_messages,
-                "outbox": len(self._cycle.outbox),
-                "lag_seconds": self._cycle.lag,
-                "devices_offline": self._core.conduct.n_offline,
-                **self._store.gauges,
-            },
-            decisions=dict(self._core.decided),
-            models=roster.n_open,
-            energy=self._core.joules,
-            unit=self._core.unit,
-            alerts=dict(self._core.feedback.alerts),
-            rejected={cause: last.number for cause, last in self._dead_letters.last.items()},
-            left_out=self._left_out.counts,
-            promise=None if self._core.feedback.monitor is None else self._core.feedback.monitor.to_json(),
-        )

@@ -64,5 +64,5 @@ def test_a_label_or_a_command_stays_one_where_a_source_reads_topics_as_long(topi
     payload, topics = b'{"id":"a","x":1}', [topic, "hub/7/up"]
     with closing(Transport("mqtt://127.0.0.1:1")) as transport:
         gateway = Gateway(procedure, bindings, transport)
-        addressed = gateway._addressed([Message(each, payload, False, 0.0, "") for each in topics])
+        addressed = gateway._arrivals.addressed([Message(each, payload, False, 0.0, "") for each in topics])
     assert [message.topic for message in addressed] == [topic, "hub/7/up#a"]

@@ -17,7 +17,7 @@ from streamfs.cli.app import COMMANDS
 from streamfs.gateway.core.option_declaration import declared
 from streamfs.gateway.operations.health import Health
 from streamfs.gateway.operations.metrics import GAUGES, HELP, _of_health
-from streamfs.gateway.service import Gateway
+from streamfs.gateway.reports import Reports
 from streamfs.gateway.storage.journal_schema import migrate
 from streamfs.gateway.storage.store import Disk
 
@@ -69,7 +69,7 @@ def test_an_option_is_called_as_in_python_or_is_listed_as_called_otherwise():
 
 
 def test_gauges_are_those_that_a_gateway_exports_as_such():
-    source = inspect.getsource(Gateway._new_statistics).partition("gauges={")[2].partition("}")[0]
+    source = inspect.getsource(Reports._counted).partition("gauges={")[2].partition("}")[0]
     source += inspect.getsource(Disk.gauges.fget)
     health = Health(connected=True, subscribed=True, storing=True, loop_age=0.0, lag=0.0)
     assert {*re.findall(r'"(\w+)": ', source), *_of_health(health)} == GAUGES

@@ -102,7 +102,7 @@ def test_an_answer_counts_as_a_whole_where_a_source_reads_what_nodes_have_in_its
         (asked,) = said(core.take([report(0.0, 0.0)]))
         document = {"data": {"id": "n1", "x": 1.0}, "status": "ok", "transaction": asked["transaction"]}
         sent = [Message(ANSWER, orjson.dumps(document), False, 1.0, "")]
-        answered = gateway._addressed(sent)
+        answered = gateway._arrivals.addressed(sent)
     assert [MARK in message.topic for message in answered] == [False, True]
     core.take([raw(message.topic, message.payload, 1.0) for message in answered])
     assert only(core).state == "acknowledged"
