@@ -1,7 +1,7 @@
 """A classification procedure: what training returns, a model file holds and a gateway runs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -72,7 +72,7 @@ class Decision:
 
     def to_json(self) -> dict[str, Any]:
         """Return the decision as JSON, with its id; an unknown confidence or time is null."""
-        known = {key: None if value != value else value for key, value in asdict(self).items()}  # noqa: PLR0124
+        known = {key: None if value != value else value for key, value in vars(self).items()}  # noqa: PLR0124
         return {"id": f"{self.stream}/{self.episode}", **known}
 
 
