@@ -121,8 +121,8 @@ def read_tables(tables: Sequence[Table], layout: Layout, *, count: bool = False)
             proposal = _proposal(tables, replace(layout, labelled=False), error)
         if proposal.get("labels") == RUNS:
             proposal = _with_windows(tables, layout, proposal)
-        kinds = "" if proposal else _kinds(tables)
-        raise LayoutError(f"{error.problem}{kinds}", proposal, {} if kinds else _needed(error)) from error
+        more = "" if proposal else _kinds(tables) or _beyond(tables, layout, error)
+        raise LayoutError(f"{error.problem}{more}", proposal, {} if more else _needed(error)) from error
 
 
 def _kinds(tables: Sequence[Table]) -> str:
@@ -134,6 +134,17 @@ def _kinds(tables: Sequence[Table]) -> str:
         return ""
     some = " or ".join([*kinds.values()][:_MOST_KINDS])
     return f"; files have different columns: read those of one kind alone, such as {some}"
+
+
+def _beyond(tables: Sequence[Table], layout: Layout, error: LayoutError) -> str:
+    """Return what else is wrong with tables once a column that is guessed names their streams."""
+    for guessed in guess(tables, layout, error):
+        if error.proposal and set(guessed) == {"stream"}:
+            try:
+                _read(tables, replace(layout, **guessed))
+            except DataError as other:
+                return f"; if stream is {guessed['stream']}, {other}"
+    return ""
 
 
 def _needed(error: LayoutError) -> dict[str, str]:

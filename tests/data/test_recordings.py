@@ -116,7 +116,10 @@ def test_words_stand_for_numbers_in_long_tables_too(files):
         ('"time x"\n0\n', "has one column, 'time x', expected commas"),
         ("time,x\ns,m\n0,1\n", "'s' in row 1, .* take the row out"),
         ("time,x\n0,1\n1", "ends within a row: the last has 1 cells, expected 2, and no line break"),
-        ("logger 7\ntime,x\n0,1\n", "row 1 has 2 cells, expected 1 as in the header; take lines before"),
+        (
+            "logger 7\ntime,x\n0,1\n",
+            "row 1 has 2 cells, expected 1 as in the header; take it out, or lines before the header",
+        ),
     ],
 )
 def test_a_header_names_columns(files, text, message):

@@ -282,7 +282,11 @@ def test_an_empty_cell_is_a_missing_reading(file, cell):
     assert np.isnan(read(file, f"stream,time,label,x\na,0,calm,{cell}\n").values).all()
 
 
-@pytest.mark.parametrize(("cell", "number"), [("1e3", 1000.0), (" 2.5 ", 2.5), ("+1", 1.0), ("-0.5", -0.5)])
+SPELLINGS = [("1e3", 1000.0), (" 2.5 ", 2.5), ("+1", 1.0), ("-0.5", -0.5), ("\u22120.5", -0.5)]
+SPACED = [("1 020.5", 1020.5), ("-12\u202f345", -12345.0), ("1\xa0020\xa0300.", 1020300.0)]
+
+
+@pytest.mark.parametrize(("cell", "number"), [*SPELLINGS, *SPACED])
 def test_common_spellings_of_numbers_are_read(file, cell, number):
     assert read(file, f"stream,time,label,x\na,0,calm,{cell}\n").values.item() == number
 

@@ -60,6 +60,14 @@ def test_what_is_no_path_is_named(wrong):
         StreamSet.read(wrong)
 
 
+def test_what_is_wrong_beyond_an_error_is_named():
+    rows = {"node": ["a", "a", "b"], "time": [0, 1, 0], "label": ["u", "u", "v"], "x": ["1.203,5", "1", "2"]}
+    with pytest.raises(
+        LayoutError, match=r"has two labels, 'u' and 'v'; if stream is node, x of .* is '1\.203,5' in"
+    ):
+        StreamSet.from_frame(pl.DataFrame(rows))
+
+
 def test_of_many_columns_the_first_are_listed():
     frame = pl.DataFrame({f"c{number}_": [1.5] for number in range(99)})
     with pytest.raises(LayoutError, match=r"has no column 'time', only (c\d+_, ){12}\.\.\.; give time"):

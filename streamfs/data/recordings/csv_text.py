@@ -186,7 +186,7 @@ class CsvText:
                     )
                     if self.start.names:
                         return DataError(f"{found} in column_names, {some(self.start.names)}")
-                    way = "take lines before the header out, or begin them with #"
+                    way = "take it out, or lines before the header, or begin these with #"
                     return DataError(f"{found} in the header; {way}")
         except (csv.Error, OSError, EOFError, zlib.error):
             pass  # damaged in another way, which polars has reported

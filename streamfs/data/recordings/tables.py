@@ -68,6 +68,7 @@ _SERIES = {
 _NAMING = (".parquet", *_JSON, *_SERIES)  # files that name their columns themselves
 _RENAMED = {"header": "the first names of this header", "column_names": "others in their place, in their order"}
 _QUOTED = re.compile(r"could not parse `(.*?)` as dtype", re.DOTALL)
+_SPACED = r"^[+-]?\d{1,3}(?:\s\d{3})+(?:[.,]\d*)?$"  # a number such as 1 020,5
 _NAMELESS = re.compile(r"Unnamed: \d+|__index_level_\d+__")  # what pandas calls them where names are needed
 
 
@@ -239,7 +240,7 @@ def numbers_of(cells: pl.Series, source: object, n_before: int = 0, decimal: str
         plain = cells.cast(pl.Float64, strict=False)
         if plain.null_count() == 0:  # as almost always
             return plain.to_numpy()
-        cells = cells.str.strip_chars().replace("", None)
+        cells = _plainly_written(cells.str.strip_chars().replace("", None))
     elif not (cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Null)):
         raise LayoutError(f"{cells.name} of {source} is of type {cells.dtype}, expected numbers")
     points = cells.str.replace(",", ".", literal=True) if decimal == "," and cells.dtype == pl.String else cells
@@ -250,6 +251,13 @@ def numbers_of(cells: pl.Series, source: object, n_before: int = 0, decimal: str
         advice = " without marks between groups of digits" if GROUPED.fullmatch(str(cell)) else ""
         raise LayoutError(f"{cells.name} of {source} is {cell!r} in row {row}, expected a number{advice}")
     return numbers.fill_null(np.nan).to_numpy()
+
+
+def _plainly_written(cells: pl.Series) -> pl.Series:
+    """Return texts, of which numbers have no spaces between groups of digits, and a hyphen for a minus sign."""
+    signed = cells.str.replace("^\u2212", "-")
+    is_spaced = signed.str.contains(_SPACED).fill_null(value=False)
+    return signed.str.replace_all(r"\s", "").zip_with(is_spaced, signed) if is_spaced.any() else signed
 
 
 def _parquet_parts(path: Path) -> Iterator[pl.DataFrame]:
