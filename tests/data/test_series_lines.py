@@ -31,6 +31,7 @@ TARGETS = "@attribute target {1,2}\n@data\n"
         ("g.txt", lines(*("  1.0000000e+00", "  2.0") * 2, separator="  ", form="{:.7e}")),
         ("g.tsv", "\t".join(HEADED) + "\n" + lines(*FOUR)),
         ("g.csv", ",".join(["", *map(str, range(10))]) + "\n" + lines(*FOUR, separator=",")),
+        ("g.csv", ",".join(["", *HEADED]) + "\n" + re.sub("(?m)^(?=.)", "7,", lines(*FOUR, separator=","))),
         ("g.arff", ARFF + TARGETS + re.sub("(?m)^(.),(.*)$", r"\2,\1", lines(*FOUR, separator=","))),
     ],
 )
@@ -45,11 +46,10 @@ def test_each_line_is_a_stream(tmp_path, name, text):
 
 
 def test_a_series_ends_with_its_last_value(tmp_path):
-    (tmp_path / "s.tsv").write_text(
-        lines("walk", "run", "run", "walk").replace("\t1.125\n", "\tNaN\n"), encoding="utf-8"
-    )
+    text = lines("walk", "run", "run", "walk").replace("\t1.125\n", "\tNaN\n") + "walk" + "\tNaN" * 10 + "\n"
+    (tmp_path / "s.tsv").write_text(text, encoding="utf-8")
     streams = StreamSet.read(tmp_path / "s.tsv")
-    assert (streams.lengths.tolist(), streams.classes) == ([9, 10, 10, 10], ("run", "walk"))
+    assert (streams.lengths.tolist(), streams.classes) == ([9, 10, 10, 10, 1], ("run", "walk"))
 
 
 def test_lines_of_archives_may_have_a_class_each(tmp_path):

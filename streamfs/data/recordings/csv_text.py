@@ -25,7 +25,7 @@ BOM = b"\xef\xbb\xbf"
 BLOCK = 2**20
 """Bytes of a file that are looked at together, but for the rest of a row."""
 
-ARRAYS = "as archives of time series have: use its .ts file, or give arrays to StreamSet(values, labels, columns)"
+ARRAYS = "put its class first, before ten values or more, or give arrays to StreamSet(values, labels, columns)"
 """What to do about files with a stream on each line."""
 
 _LONGEST_ROW = 2**26  # bytes

@@ -180,7 +180,7 @@ def _label_sensor(table: Table, layout: Layout) -> str | None:
     return layout.label if is_sensor else None
 
 
-_SERIES = re.compile(r"\S+( [A-Za-z_]*\d+){3,}")  # columns: a label, and readings that are numbered
+_SERIES = re.compile(r"\S+( [A-Za-z_]*\d+){3,}( \S+)?")  # columns: a label, and readings that are numbered
 
 
 class MissingColumnError(LayoutError):
@@ -189,7 +189,7 @@ class MissingColumnError(LayoutError):
     def __init__(self, table: Table, field_name: str, column: str) -> None:
         known = f"only {some(table.columns)}{nearest(str(column), table.columns)}"
         if _SERIES.fullmatch(" ".join(table.columns)):
-            known = f"but a stream on each line, {ARRAYS}"
+            known = f"but a stream on each line: {ARRAYS}"
         super().__init__(f"{table.source} has no column {column!r}, {known}")
         self.field_name = field_name
 

@@ -22,6 +22,17 @@ _LETTERS = re.compile(r"[A-Za-z_]+(?=\d+$)")  # before the number of a tick
 _OF_ARCHIVE = re.compile(r".*_(train|test)\b.*", re.IGNORECASE)
 
 
+def class_place(cells: Sequence[str]) -> int:
+    """Return the place of the class in a first line: behind an index of pandas, which has no name.
+
+    Examples
+    --------
+    >>> class_place(["", "label", "0", "1"]), class_place(["", "0", "1"])
+    (1, 0)
+    """
+    return int(cells[:1] == [""] and number_of([*cells, ""][1]) is None)
+
+
 def begins_series(cells: Sequence[str]) -> bool:
     """Return whether a first line may be a class and its values, or name them by numbers.
 
@@ -63,7 +74,9 @@ def _numbers(cells: Sequence[str]) -> list[float | None]:
 
 def series_rows(name: str, labels: pl.Series, values: Array) -> pl.DataFrame:
     """Return rows of stream, tick, label and ``x0``, without the missing values at the ends of series."""
-    series, ticks = np.nonzero(np.logical_or.accumulate(~np.isnan(values[:, ::-1]), axis=1)[:, ::-1])
+    is_kept = np.logical_or.accumulate(~np.isnan(values[:, ::-1]), axis=1)[:, ::-1]
+    is_kept[:, 0] = True  # also of a series without any
+    series, ticks = np.nonzero(is_kept)
     names = pl.Series([f"{name}-{place}" for place in range(len(values))], dtype=pl.String)
     found = (names.gather(series), ticks, labels.gather(series), values[series, ticks])
     return pl.DataFrame(dict(zip((*COLUMNS, "x0"), found, strict=True)))

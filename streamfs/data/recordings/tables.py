@@ -20,6 +20,7 @@ from streamfs.data.recordings.csv_text import AT_ONCE, CsvText, Start, require_t
 from streamfs.data.recordings.series_lines import (
     are_classes,
     begins_series,
+    class_place,
     names_values,
     plain_class,
     read_arff_series,
@@ -160,7 +161,8 @@ def _opened(path: Path, name: str, start: Start, ending: str) -> Table:
         return _of_series(found, _SERIES[ending](path, name))
     text = CsvText(path, start)
     cells, separator = _csv_header(text)
-    if start == AT_ONCE and begins_series(cells) and (lines := _class_lines(path, cells, separator)) is not None:
+    is_series = start == AT_ONCE and begins_series(cells[class_place(cells) :])
+    if is_series and (lines := _class_lines(path, cells, separator)) is not None:
         return _of_series(found, _series(lines, path, name))
     text.require_header(cells)
     columns = all_named(cells)
@@ -175,11 +177,13 @@ def _of_series(found: Callable[..., Table], rows: pl.DataFrame) -> Table:
 
 def _class_lines(path: Path, cells: Sequence[str], separator: str) -> pl.DataFrame | None:
     """Return the lines of a text file, if each is a class and the values of its series."""
-    names = ["class", *(f"x{tick}" for tick in range(len(cells) - 1))]
+    place = class_place(cells)
+    values = [f"x{tick}" for tick in range(len(cells) - place - 1)]
+    names = [*["index"][:place], "class", *values]
     parts = _csv_parts(CsvText(path, Start(names=names)), names, separator)
     first = next(parts)
-    lines = first[int(names_values(cells, first["class"][1:])) :]
-    return pl.concat([lines, *parts]) if are_classes(lines["class"], path.name) else None
+    lines = first[int(names_values(cells[place:], first["class"][1:])) :]
+    return pl.concat([lines, *parts])[:, place:] if are_classes(lines["class"], path.name) else None
 
 
 def _series(lines: pl.DataFrame, path: Path, name: str) -> pl.DataFrame:
