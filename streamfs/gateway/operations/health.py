@@ -80,7 +80,7 @@ class Health:
         refused = sorted(self.refused_publications.items())
         found += [
             f"the broker refuses what is published to {topic}: {reason}; it is tried again until the broker's "
-            "access list allows it"
+            "access list and limits allow it"
             for topic, reason in refused[:MOST_NAMED]
         ]
         if len(refused) > MOST_NAMED:

@@ -16,7 +16,13 @@ from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.messages.topics import outermost
 from streamfs.gateway.transport.backoff import Backoff
 from streamfs.gateway.transport.broker_address import BrokerAddress, parse_url
-from streamfs.gateway.transport.connection import BrokerConnection, ConnectOptions, LostError, check_range
+from streamfs.gateway.transport.connection import (
+    BrokerConnection,
+    ConnectOptions,
+    LostError,
+    check_range,
+    is_topic,
+)
 from streamfs.gateway.transport.inbox import Inbox
 from streamfs.gateway.transport.remedies import refusal
 from streamfs.gateway.transport.silence import Silence
@@ -46,6 +52,7 @@ COUNTERS = (
 )
 _CHUNK = 1 << 16  # bytes per read
 _ASKED_AGAIN = 0.02  # seconds after which it is asked again whether a connection is permitted
+_MAX_WARNED = 100  # warnings of one connection
 _TAKEN_OVER = 0x8E  # MQTT 5, 3.14.2.1
 
 
@@ -236,8 +243,8 @@ class Transport:
         """Publish if possible now; `confirmed` returns the token once the broker has it, at quality 0 at once.
 
         False means that nothing was done: disconnected, or too much is in flight. What is in flight is forgotten
-        if the connection is lost. What no broker could take, or is too large for this one, counts as refused, and
-        its token is confirmed; what the broker refuses is returned by `refused`.
+        if the connection is lost. What the broker refuses, or is too large for it, is returned by `refused`; what
+        no broker could take counts as refused, too, but its token is confirmed.
         """
         check_range("qos", qos, 0, 1)
         connection = self._connection
@@ -246,7 +253,10 @@ class Transport:
         objection = connection.objection(publication)
         if objection:
             self._note_refusal(publication.topic, objection)
-            self._conclude(token)
+            if not is_topic(publication.topic):
+                self._conclude(token)
+            elif token is not None:
+                self._not_taken.append((token, objection))
             return True
         if not connection.send(publication, token, qos):
             return False
@@ -376,7 +386,7 @@ class Transport:
 
     def _warn(self, what: str) -> None:
         """Log a warning once per connection."""
-        if what not in self._warned:
+        if what not in self._warned and len(self._warned) < _MAX_WARNED:
             self._warned.add(what)
             _log.warning("%s (until the next connection further ones are only counted)", what)
 

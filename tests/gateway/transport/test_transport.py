@@ -240,14 +240,15 @@ def test_nothing_is_published_without_a_connection(broker):
 
 @mqtt
 @pytest.mark.usefixtures("broker")
-def test_what_the_broker_could_never_take_is_refused_and_confirmed(caplog):
+def test_what_is_too_large_is_refused_and_what_no_broker_could_take_confirmed(caplog):
     with Broker("max_packet_size 1000") as strict, connected(strict.url) as sender:
         assert sender.publish(Publication("t", bytes(2000)), "large")
         assert sender.publish(Publication("t/+", b""), "no topic")
         assert sender.publish(Publication("", b""), "empty")
         assert sender.publish(Publication("t", bytes(900)), "small")
         assert sender.drain(PATIENCE)
-        assert sender.confirmed() == ["large", "no topic", "empty", "small"]
+        assert sender.confirmed() == ["no topic", "empty", "small"]
+        assert sender.refused() == [("large", "2022 bytes, it takes 1000")]
         assert sender.counters["refused_publications"] == 3
         assert sender.counters["lost_connections"] == 0
     assert "refuses a publication to t: 2022 bytes, it takes 1000" in caplog.text
