@@ -96,7 +96,7 @@ class ViewWriter:
         self._letters: deque[dict[str, Any]] = deque(maxlen=MOST_LETTERS)
         self._known: dict[str, npt.NDArray[np.int64]] = {}  # moments at which somebody looked, by model
         self._n_looks, self._next_row = _FEW, 0
-        self._is_failing = self._is_broken = False
+        self._has_begun = self._is_failing = self._is_broken = False
         self._courses = None if folder is None else CourseWriter(folder, _opened)
 
     def note_decisions(self, decisions: Iterable[Decision]) -> None:
@@ -279,7 +279,11 @@ class ViewWriter:
         if self.folder is None:
             self._kept[name] = b"".join(parts)
             return
-        make_folder(self.folder, OWNERS_FOLDER)
+        if self._has_begun:  # nothing takes the place of a state that was moved, and is to be put back
+            self.folder.mkdir(OWNERS_FOLDER, exist_ok=True)
+        else:
+            make_folder(self.folder, OWNERS_FOLDER)
+            self._has_begun = True
         fresh = self.folder / f"{name}.new"
         fresh.unlink(missing_ok=True)
         with _opened(fresh) as file:

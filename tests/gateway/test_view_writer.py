@@ -145,6 +145,20 @@ def test_decisions_are_written_as_soon_as_the_share_allows(core, tmp_path, monke
     assert seen(writer, NOW).facts["rows_written"] == seen(writer, STREAMS).facts["written"]
 
 
+def test_no_view_takes_the_place_of_a_state_that_was_moved_away(core, tmp_path, caplog):
+    state = tmp_path / "state"
+    writer = ViewWriter(state / "view")
+    write(writer, core)
+    state.rename(tmp_path / "moved")
+    write(writer, core)
+    assert not state.exists()
+    assert "cannot be written" in caplog.text
+    (tmp_path / "moved").rename(state)
+    (state / "view" / NOW).unlink()
+    write(writer, core)
+    assert seen(writer, NOW).facts["problems"] == []
+
+
 def test_a_gateway_goes_on_without_a_view(core, tmp_path, caplog):
     (tmp_path / "view").write_text("in the way")
     writer = ViewWriter(tmp_path / "view")
