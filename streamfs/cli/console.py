@@ -4,6 +4,7 @@ Tables and bars import rich when they are first shown: a gateway needs neither t
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from math import isnan
@@ -40,8 +41,9 @@ _EARLIEST, _LATEST = 1e8, 1e11  # seconds since 1970 that are shown as dates, in
 
 
 def say(text: str) -> None:
-    """Print a message that is not a result, without wrapping its lines."""
-    click.echo(text, err=True)
+    """Print a message that is not a result, without wrapping its lines; a full disk costs only the message."""
+    with suppress(OSError):
+        click.echo(text, err=True)
 
 
 def progress() -> "AbstractContextManager[Progress]":

@@ -1,5 +1,9 @@
 """Tables and messages on a terminal."""
 
+import sys
+from io import TextIOWrapper
+from pathlib import Path
+
 import pytest
 
 from streamfs.cli import console
@@ -35,6 +39,13 @@ def test_messages_are_neither_wrapped_nor_read_as_markup(capfd):
     text = "mean_absolute_difference(a.light@delta:40, b.light@delta:40) [bold] :smile: " * 5
     console.say(text)
     assert capfd.readouterr() == ("", text + "\n")
+
+
+def test_a_message_that_a_full_disk_cannot_take_ends_nothing(monkeypatch):
+    """A gateway whose standard error goes to a file there would not start."""
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        monkeypatch.setattr(sys, "stderr", TextIOWrapper(full, write_through=True))
+        console.say("listening")
 
 
 def test_long_steps_are_shown(first_steps):
