@@ -12,7 +12,7 @@ from streamfs.gateway.core.pairs import MAX_PAIRS, group_pairs
 from streamfs.gateway.core.routes import STANDARD, Addressed, Route, Routed, by_sender, level_of, senders_of
 from streamfs.gateway.core.shards import Share, zone_by_node
 from streamfs.gateway.messages.senders import Sender
-from streamfs.gateway.messages.topics import check_name
+from streamfs.gateway.messages.topics import LONGEST_TOPIC, check_name
 
 __all__ = ["STANDARD", "Bindings", "NodeChannel", "Route", "quantity_sent"]
 
@@ -22,8 +22,8 @@ PAIR = ("a", "b")
 NONE = -1
 """The number of no route."""
 
-MAX_TOPICS = 32_768
-"""Topics of which it is remembered whether payloads name the node."""
+MAX_TOPICS = MAX_NAMES = 32_768
+"""Topics of which it is remembered whether payloads name the node, and names of which it is what they feed."""
 
 _ALONE = ""  # the role of a stream's only node
 _NOT_IN_ROLES = '.@"'
@@ -268,9 +268,14 @@ class Bindings:
     def fed_by(self, name: str, *, thins: bool = True) -> tuple[Feed, ...]:
         """Return the channels, of those that nodes are to send, that a channel or quantity of a source feeds."""
         key = name, thins
-        if key not in self._fed:
-            self._fed[key] = feeds_of(name, self.node_channels, thins=thins)
-        return self._fed[key]
+        fed = self._fed.get(key)
+        if fed is None:
+            fed = feeds_of(name, self.node_channels, thins=thins)
+            if len(self._fed) >= MAX_NAMES:
+                self._fed.clear()
+            if len(name) <= LONGEST_TOPIC:
+                self._fed[key] = fed
+        return fed
 
     def _feeds(self, found: Routed) -> bool:
         """Return whether a node feeds a stream, on a channel if that is known."""

@@ -18,6 +18,7 @@ from streamfs.gateway.core.routes import Routed
 from streamfs.gateway.messages.codecs import Codec, Reading, Reported, Several
 from streamfs.gateway.messages.codecs.sparkplug import Aliases, NamedCodec, SparkplugCodec
 from streamfs.gateway.messages.codecs.units import ConvertedCodec
+from streamfs.gateway.messages.topics import LONGEST_TOPIC, shown_topic
 
 BATTERY = "battery"
 """The channel by which a device says how full its battery is, which is shown to people."""
@@ -212,8 +213,8 @@ class Intake:
         return self._aim(self._roster.nodes[routed.node], routed, topic)
 
     def _route(self, topic: str) -> Routed | None:
-        """Return where a topic's messages belong; None if they feed no stream."""
-        routed = self._roster.routes.route(topic)
+        """Return where a topic's messages belong; None if they feed no stream, or the topic is too long."""
+        routed = None if len(topic) > LONGEST_TOPIC else self._roster.routes.route(topic)
         is_read = routed is not None and (
             routed.channel is None or bool(self._slots(0, routed.channel, thins=routed.thins))
         )
@@ -247,9 +248,11 @@ class Intake:
         """Return the numbers of the channels that a channel or quantity feeds, and how, and remember them."""
         fed = self._roster.routes.fed_by(name, thins=thins)
         found = tuple((self._joiner.slot(0, channel), how) for channel, how in fed)
+        numbers = tuple((number, how) for number, how in found if number != NONE)
         if len(self._numbers[thins]) >= MAX_ROUTES:
             self._numbers[thins].clear()
-        numbers = self._numbers[thins][name] = tuple((number, how) for number, how in found if number != NONE)
+        if len(name) <= LONGEST_TOPIC:
+            self._numbers[thins][name] = numbers
         return numbers
 
     def _leave_out(self, topic: str) -> None:
@@ -258,8 +261,9 @@ class Intake:
             self.counters["ignored"] += 1
             return
         self.counters["unbound"] += 1
-        if topic in self.orphans or len(self.orphans) < MAX_ORPHANS:
-            self.orphans[topic] += 1
+        shown = shown_topic(topic)
+        if shown in self.orphans or len(self.orphans) < MAX_ORPHANS:
+            self.orphans[shown] += 1
 
     def _leave_out_oversize(self, record: Record) -> None:
         """Reject a message that is too large, of a node that is not known."""
@@ -316,7 +320,8 @@ class Intake:
         self.counters["malformed"] += 1
         size = len(record.payload)
         shown = record.payload[:_SHOWN].decode("utf-8", errors="backslashreplace")
-        rejected = {"topic": record.topic, "cause": cause or error.cause, "error": str(error), "bytes": size}
+        topic = shown_topic(record.topic)
+        rejected = {"topic": topic, "cause": cause or error.cause, "error": str(error), "bytes": size}
         self.rejected.append({**rejected, "payload": shown})
 
 

@@ -9,7 +9,8 @@ import orjson
 
 from streamfs.gateway.messages.codecs import Reading, Reported
 
-MAX_TOPICS = 32_768
+MAX_TOPICS, MAX_CHANNELS = 32_768, 1000
+"""Topics that are remembered, and channels of each that are, apart from those of its last message."""
 
 _BYTES = 8  # of a digest
 
@@ -37,6 +38,8 @@ class Repeated:
         Of the others, the numbers stay: they leave no gap.
         """
         last = dict(self._last.get(topic, {}))
+        if len(last) > MAX_CHANNELS:  # payloads may name what they like
+            last.clear()
         new = []
         for channel, part in parts:
             if not isinstance(part, Reading) or last.get(channel) != part.value:

@@ -9,7 +9,11 @@ from itertools import zip_longest
 NOT_IN_TOPICS = "/+#\0"
 """Characters that the name of a node, a channel or a stream cannot have."""
 
+LONGEST_TOPIC = 512
+"""Most characters of a topic that is read: what it names is kept in memory, on disk and in topics, many times."""
+
 _NODE, _NODES, _CHANNEL = "{node}", "{node...}", "{channel}"
+_SHOWN = 40  # characters of a topic that is too long
 _PLACE = re.compile(r"(\{node\.\.\.\}|\{node\}|\{channel\}|\+)")
 _PATTERNS = {
     _NODE: r"(?P<node>[^/+#\0]+)",
@@ -29,6 +33,17 @@ def check_topic(what: str, topic: str) -> None:
     """Raise a ValueError that names it if a text cannot be the first levels of topics to publish to."""
     if not all(topic.split("/")) or any(character in topic for character in "+#\0") or topic.startswith("$"):
         raise ValueError(f"{what} is {topic!r}, expected a topic without + and #, empty levels and a leading $")
+
+
+def shown_topic(topic: str) -> str:
+    """Return a topic; of one that is not read since it is too long, the beginning.
+
+    >>> shown_topic("sensors/n1/light"), shown_topic("n" * 60_000)[30:]
+    ('sensors/n1/light', 'nnnnnnnnnn... (60000 characters, at most 512 are read)')
+    """
+    if len(topic) <= LONGEST_TOPIC:
+        return topic
+    return f"{topic[:_SHOWN]}... ({len(topic)} characters, at most {LONGEST_TOPIC} are read)"
 
 
 def covers(wide: str, narrow: str) -> bool:

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamfs.costs.radio_profiles import profile
-from streamfs.gateway.core import intake
+from streamfs.gateway.core import bindings, intake
 from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.intake import MAX_ORPHANS
 from streamfs.gateway.core.records import MESSAGE, Record
 from streamfs.gateway.dead_letters import dead_letter
 from streamfs.gateway.messages.codecs import codec_for, encode_array
-from streamfs.gateway.messages.topics import Template
+from streamfs.gateway.messages.topics import LONGEST_TOPIC, Template
 
 MODELS = Models(channels_procedure("x", "y"))
 COUNTERS = ("messages", "own", "unbound", "malformed", "oversize", "refused")
@@ -117,6 +117,33 @@ def test_what_feeds_no_stream_is_counted_and_keeps_nothing(topic):
     assert core.orphans == {topic: 2}
     assert core.spent.messages == 0
     assert core._intake._targets == {}
+
+
+def test_a_topic_that_is_too_long_feeds_no_stream_and_is_not_kept():
+    """A name of 60 000 bytes took 600 kB of memory, and more of disk, wherever it was repeated."""
+    core = begun(Bindings.single(["x"]))
+    for name in ("n" * 60_000, "n" * (LONGEST_TOPIC - len("sensors//x") + 1)):
+        core.take([raw(f"sensors/{name}/x", b"1")])
+        (rejected,) = core.take([raw(f"streamfs/label/{name}", b"?" * 500)]).rejected
+        assert len(rejected["topic"]) < 120
+    assert core.roster.n_streams == 0
+    assert all(len(topic) < 120 for topic in core.orphans)
+    core.take([raw(f"sensors/{name[1:]}/x", b"1")])
+    assert core.roster.n_streams == 1
+
+
+def test_names_in_payloads_are_remembered_up_to_a_number(monkeypatch):
+    """Whoever may publish could else fill memory with made-up channels, in a pack of SenML by its content type."""
+    monkeypatch.setattr(bindings, "MAX_NAMES", 5)
+    monkeypatch.setattr(intake, "MAX_ROUTES", 5)
+    core = begun()
+    for number in range(20):
+        names = [f"{number}.{each}{'m' * 1000 * (each == 3)}" for each in range(4)]
+        pack = orjson.dumps([{"n": name, "v": 1} for name in names])
+        core.take([Record(MESSAGE, 0.0, "sensors/n1/x", pack, "application/senml+json")])
+    assert len(core.roster.routes._fed) <= 5
+    assert len(core._intake._numbers[True]) <= 5
+    assert max(len(name) for name, _ in core.roster.routes._fed) < 1000
 
 
 def test_topics_that_feed_no_stream_are_known_up_to_a_number():

@@ -8,10 +8,12 @@ from helpers.records import Models, content, message, new_core, raw, restored, t
 from numpy.testing import assert_array_equal
 
 from feature_extractors.report import split_channel
+from streamfs.gateway.core import repeated
 from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.feeds import feeds_of
 from streamfs.gateway.core.records import model_record
 from streamfs.gateway.core.view_arrays import node_arrays
+from streamfs.gateway.messages.codecs import Reading
 
 FIELDS = {"temp": "x", "h": "y"}
 
@@ -176,6 +178,15 @@ def test_what_a_bridge_says_again_is_no_reading(repeats, n_readings):
     assert core.joiner.nodes["n_readings"].sum() == n_readings
     assert core.spent.nodes["n1"].messages == 4
     assert core.counters["unbound"] == 0
+
+
+def test_what_may_be_said_again_is_remembered_of_few_channels(monkeypatch):
+    monkeypatch.setattr(repeated, "MAX_CHANNELS", 3)
+    seen = repeated.Repeated()
+    for number in range(10):
+        parts = [(f"made up {number}", Reading(None, 1.0, None)), ("x", Reading(None, 1.0, None))]
+        assert len(seen.news("home/n1", parts)) == (2 if number % 3 == 0 else 1)
+    assert len(seen.to_state()["home/n1"]) <= 3 + 2
 
 
 def test_what_nodes_say_of_their_batteries_is_seen():

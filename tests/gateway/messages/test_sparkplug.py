@@ -8,7 +8,7 @@ from helpers.records import Models, content, new_core, raw, restored
 
 from streamfs.errors import PayloadError
 from streamfs.gateway.core.bindings import Bindings, Route
-from streamfs.gateway.messages.codecs import Reading, codec_for
+from streamfs.gateway.messages.codecs import Reading, codec_for, sparkplug
 from streamfs.gateway.messages.codecs.sparkplug import NamedCodec
 
 NOON = 1_795_365_000_000  # milliseconds
@@ -124,6 +124,15 @@ def test_aliases_of_a_birth_name_the_data_that_follow_also_after_a_restart():
     core.take([raw("spBv1.0/g/DDATA/edge/d1", data, 3.0)])
     assert core.joiner.nodes["n_readings"].sum() == 2
     assert content(restored(core, models)) == content(core)
+
+
+def test_aliases_are_remembered_up_to_a_number(monkeypatch):
+    monkeypatch.setattr(sparkplug, "MAX_ALIASES", 3)
+    aliases = {}
+    codec = NamedCodec(codec_for("sparkplug", fields={"x": "x"}), aliases)
+    for number in range(10):
+        codec.decode(payload(metric(f"made up {number}", number, f4=3, f10=1), metric("x", f4=3, f10=1)))
+    assert len(aliases) <= 3 + 2
 
 
 def test_what_was_kept_while_offline_comes_in_order_of_time():

@@ -40,13 +40,13 @@ def shown(value: object) -> str:
 
 
 def unit_of(text: str) -> str:
-    """Return the unit behind a number; empty if a text is none with one.
+    r"""Return the unit behind a number; empty if a text is none with one.
 
-    >>> unit_of("21.5 °C"), unit_of("on"), unit_of("21")
-    ('°C', '', '')
+    >>> unit_of("21.5 °C"), unit_of("on"), unit_of("21"), unit_of("21\0")
+    ('°C', '', '', '')
     """
     found = _MEASURED.fullmatch(text.strip())
-    return found[1] if found else ""
+    return found[1] if found and found[1].isprintable() else ""
 
 
 def unit_advice(payload: bytes) -> str:

@@ -28,6 +28,9 @@ _WRITTEN: Mapping[int | None, tuple[str, type, int]] = {
 }
 """Field, type and bits, 0 if it is not whole, of the value that metrics of these types have (6.4.16)."""
 
+MAX_ALIASES = 65_536
+"""Aliases and types of a device's metrics that are remembered, apart from those of its last message."""
+
 _QUALITY, _GOOD = b"Quality", 192
 """A property of metrics, and what it is while the value holds (6.4.18); 0 is bad, 500 stale."""
 
@@ -67,6 +70,8 @@ class SparkplugCodec:
     def decode_named(self, payload: bytes, aliases: Aliases) -> Several:
         """Decode a payload, given the aliases of its device, to which a birth adds."""
         message = _parsed(payload)
+        if len(aliases) > MAX_ALIASES:  # births and data may name what they like
+            aliases.clear()
         parts, refused = [], []
         for channel, name, metric in self._wanted(message, aliases):
             try:
