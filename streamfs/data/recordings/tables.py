@@ -244,17 +244,24 @@ def numbers_of(cells: pl.Series, source: object, n_before: int = 0, decimal: str
         plain = cells.cast(pl.Float64, strict=False)
         if plain.null_count() == 0:  # as almost always
             return plain.to_numpy()
-        cells = _plainly_written(cells.str.strip_chars().replace("", None))
+        cells = cells.str.strip_chars().replace("", None)
     elif not (cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Null)):
         raise LayoutError(f"{cells.name} of {source} is of type {cells.dtype}, expected numbers")
-    points = cells.str.replace(",", ".", literal=True) if decimal == "," and cells.dtype == pl.String else cells
-    numbers = points.cast(pl.Float64, strict=False)
+    numbers = _floats(cells, decimal)
+    if cells.dtype == pl.String and numbers.null_count() > cells.null_count():
+        numbers = _floats(_plainly_written(cells), decimal)
     wrong = (numbers.is_null() & cells.is_not_null()).arg_true()
     if len(wrong):
         row, cell = n_before + wrong[0] + 1, cells[wrong[0]]
         advice = " without marks between groups of digits" if GROUPED.fullmatch(str(cell)) else ""
         raise LayoutError(f"{cells.name} of {source} is {cell!r} in row {row}, expected a number{advice}")
     return numbers.fill_null(np.nan).to_numpy()
+
+
+def _floats(cells: pl.Series, decimal: str) -> pl.Series:
+    """Return a column as floats; what is no number is null."""
+    points = cells.str.replace(",", ".", literal=True) if decimal == "," and cells.dtype == pl.String else cells
+    return points.cast(pl.Float64, strict=False)
 
 
 def _plainly_written(cells: pl.Series) -> pl.Series:
