@@ -12,6 +12,7 @@ _BY_REFUSAL = {  # MQTT 5, 3.2.2.2
     0x9A: "a gateway needs a broker that retains messages",
     0x9B: "a gateway needs a broker with quality of service 1",
 }
+_LONGEST = 200  # characters of what a broker says
 _AUTHORITY = "name the file of its authority as ca"
 _OTHER_HOST = "write a host that the certificate names into the URL"
 _BY_CERTIFICATE = {  # OpenSSL, x509_vfy.h
@@ -31,6 +32,13 @@ _BY_ALERT = {
     "ALERT_BAD_CERTIFICATE": _OTHER_CLIENT,
     "ALERT_CERTIFICATE": _OTHER_CLIENT,  # expired, revoked or unknown
 }
+
+
+def stated(properties: object) -> str:
+    """Return what a broker says in words as it refuses or ends a connection, and where it sends clients."""
+    reason, other = (getattr(properties, name, "") for name in ("ReasonString", "ServerReference"))
+    why = f' ("{reason[:_LONGEST]}")' if reason else ""
+    return f"{why}, and names {other[:_LONGEST]} in its place" if other else why
 
 
 def refusal(code: int, reason: str, protocol: str) -> str:

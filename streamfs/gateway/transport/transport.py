@@ -24,7 +24,7 @@ from streamfs.gateway.transport.connection import (
     is_topic,
 )
 from streamfs.gateway.transport.inbox import Inbox
-from streamfs.gateway.transport.remedies import refusal
+from streamfs.gateway.transport.remedies import refusal, stated
 from streamfs.gateway.transport.silence import Silence
 from streamfs.gateway.transport.steady_clock import SteadyClock
 
@@ -359,7 +359,7 @@ class Transport:
         connection.on_connect = lambda _client, _data, flags, reason, properties: self._on_connack(
             reason, properties, has_session=flags.session_present
         )
-        connection.on_disconnect = lambda _client, _data, _flags, reason, _properties: self._on_disconnect(reason)
+        connection.on_disconnect = lambda _client, _data, _flags, *said: self._on_disconnect(*said)
         connection.on_subscribe = lambda _client, _data, *grants: self._on_suback(*grants[:2])
         connection.on_publish = lambda _client, _data, *receipt: self._on_puback(*receipt[:2])
         return connection
@@ -402,7 +402,7 @@ class Transport:
     def _on_connack(self, reason: "ReasonCode", properties: "Properties | None", *, has_session: bool) -> None:
         connection = self._connection
         if connection is None or reason.is_failure:
-            why = refusal(reason.value, str(reason), self._options.address.protocol)
+            why = refusal(reason.value, f"{reason}{stated(properties)}", self._options.address.protocol)
             raise LostError(f"refuses the connection: {why}", "refused_connections")
         if connection.accepted_at is not None:
             raise LostError("accepts the connection a second time")
@@ -419,11 +419,11 @@ class Transport:
         if self._birth is not None:
             self.publish(self._birth)
 
-    def _on_disconnect(self, reason: "ReasonCode") -> None:
+    def _on_disconnect(self, reason: "ReasonCode", properties: "Properties | None") -> None:
         if reason == _TAKEN_OVER:
             client_id = self._options.client_id
             raise LostError(f"hears another client with our id {client_id!r}; each needs its own", "taken_over")
-        raise LostError(f"ends the connection: {reason}")
+        raise LostError(f"ends the connection: {reason}{stated(properties)}")
 
     def _on_suback(self, packet_id: int, reasons: "list[ReasonCode]") -> None:
         if self._connection is None:

@@ -1,5 +1,6 @@
 """The connection without a broker: what is refused, and what a mad one can do."""
 
+import re
 import time
 
 import pytest
@@ -244,6 +245,21 @@ def test_a_subscription_without_acknowledgements_is_logged(caplog):
 def test_all_counters_are_there_from_the_start():
     with ending(Transport("mqtt://broker")) as transport:
         assert transport.counters == dict.fromkeys(COUNTERS, 0)
+
+
+SAYS = b"\x1f\x00\x07go away\x1c\x00\x05other"
+"""Properties: a reason in words, and another server."""
+
+
+def test_what_a_broker_says_as_it_refuses_or_ends_a_connection_is_named():
+    says = r'\("go away"\), and names other in its place'
+    for answers, why in (
+        ([b"\x20\x15\x00\x9c\x12" + SAYS], "Use another server"),
+        ([ACCEPTS + b"\xe0\x14\x9d\x12" + SAYS], "Server moved"),
+    ):
+        with Actor(*answers) as broker, ending(Transport(broker.url, **QUICK)) as transport:
+            until(transport, lambda _, transport=transport: transport.trouble)
+            assert re.search(f"{why} {says}", transport.trouble)
 
 
 @pytest.mark.parametrize(("code", "lack"), [("9a", "that retains messages"), ("9b", "with quality of service 1")])
