@@ -47,6 +47,7 @@ class Outbox:
         self._refused = RefusedPublications()
         self._passing: deque[Publication] = deque()
         self._concluded: list[int] = []
+        self._answered_at = 0.0  # monotonic time of the last answer, or of what was first under way after it
         self._n_connections = 0
         self._n_fruitless = 0  # connections
         self._is_fruitful = False  # this connection: whether the broker has confirmed or refused anything
@@ -59,6 +60,11 @@ class Outbox:
     def fullness(self) -> float:
         """Number of publications as a share of the bound."""
         return len(self) / self._bound
+
+    @property
+    def seconds_without_answer(self) -> float:
+        """Seconds for which the broker has neither confirmed nor refused anything of what is under way."""
+        return monotonic() - self._answered_at if self._under_way else 0.0
 
     @property
     def refused(self) -> Mapping[str, str]:
@@ -126,13 +132,17 @@ class Outbox:
 
     def _refuse(self, number: int, publication: Publication, reason: str) -> None:
         del self._under_way[number]
+        self._answered_at = monotonic()
         self._suspects.discard(number)
         self._refused.refuse(number, publication, reason, monotonic())
 
     def _collect(self) -> None:
+        if not self._under_way:
+            self._answered_at = monotonic()
         for number in self._transport.confirmed():
             if isinstance(number, int) and number in self._under_way:
                 topic = self._under_way.pop(number).topic
+                self._answered_at = monotonic()
                 self._suspects.discard(number)
                 self._is_fruitful = True
                 self._concluded.append(number)

@@ -80,6 +80,7 @@ class Reports:
             clocks=self._warnings.clocks,
             data=[*self._warnings.others, *self._left_out.warnings],
             outbox_fullness=self._cycle.outbox.fullness,
+            unanswered=self._cycle.outbox.seconds_without_answer,
         )
 
     def _counted(self) -> Statistics:

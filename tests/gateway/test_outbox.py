@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 from helpers.broker import Broker, find_mosquitto
 from helpers.proxy import Proxy
+from helpers.transports import ACCEPTS, Actor, ending
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streamfs.gateway import outbox as module
 from streamfs.gateway import refused_publications
 from streamfs.gateway.messages.publication import Publication
+from streamfs.gateway.operations.health import Health
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.transport.broker_address import parse_url
 from streamfs.gateway.transport.transport import Transport
@@ -57,6 +59,31 @@ def listening(broker):
                     one._transport.poll(0.01, 0)
 
         yield heard, until
+
+
+def test_a_broker_that_confirms_nothing_is_noticed(monkeypatch):
+    """Else decisions waited, and all seemed well, until half of the outbox was full."""
+    now = [100.0]
+    monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    with Actor(ACCEPTS) as mute, ending(Transport(mute.url)) as transport:
+        transport.connect()
+        box = Outbox(transport)
+        for _ in range(2):
+            box.pump()
+            now[0] += 1000.0
+        box.add([1, 2], [Publication("box/1", b""), Publication("box/2", b"")])
+        for _ in range(4):
+            box.pump()
+            now[0] += 10.0
+        assert box.seconds_without_answer == 40.0
+        transport._confirmed.append(1)
+        box.pump()
+        assert box.seconds_without_answer == 0.0
+        health = Health(True, subscribed=True, storing=True, loop_age=0.0, lag=0.0, unanswered=40.0)
+    assert health.problems() == []
+    assert health.warnings() == [
+        "the broker has confirmed nothing that was published for 40 s: decisions and control messages wait"
+    ]
 
 
 class Falling:

@@ -36,6 +36,9 @@ DEFAULT_LIMITS = HealthLimits()
 NEARLY_FULL = 0.5
 """Share of the outbox's bound above which there is a warning."""
 
+LONG_UNANSWERED = 30.0
+"""Seconds without a confirmation of what was published after which there is a warning."""
+
 MOST_NAMED = 10
 """Topics that warnings name."""
 
@@ -55,6 +58,7 @@ class Health:
     clocks: Sequence[str] = ()  # warnings of clocks that are wrong
     data: Sequence[str] = ()  # warnings of messages and streams that are left out
     outbox_fullness: float = 0.0  # publications that wait for the broker, as a share of the bound
+    unanswered: float = 0.0  # seconds for which the broker has confirmed none of those under way
 
     def is_alive(self, limits: HealthLimits = DEFAULT_LIMITS) -> bool:
         """Whether the loop runs; if not, only a restart helps."""
@@ -85,6 +89,11 @@ class Health:
         ]
         if len(refused) > MOST_NAMED:
             found.append(f"the broker refuses {len(refused) - MOST_NAMED} further topics")
+        if self.unanswered > LONG_UNANSWERED:
+            found.append(
+                f"the broker has confirmed nothing that was published for {self.unanswered:.0f} s: decisions and "
+                "control messages wait"
+            )
         if self.outbox_fullness > NEARLY_FULL:
             share = f"{100 * self.outbox_fullness:.0f} %"
             found.append(
