@@ -5,7 +5,7 @@ import re
 
 from streamfs.errors import MissingExtraError
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")  # and of direction
 
 _FIELDS = {"levelname": "level", "name": "logger", "exc_info": "exception", "stack_info": "stack"}
 

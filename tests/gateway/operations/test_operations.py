@@ -385,10 +385,10 @@ def test_a_log_line_in_text_can_be_read(logger, capsys):
 
 def test_a_log_line_in_text_has_no_control_characters(logger, capsys):
     configure("text")
-    logger.warning("sensors/%s: unreadable", "n1\x1b[2J\n2026-01-01 ERROR forged\x9b")
+    logger.warning("sensors/%s: unreadable", "n1\x1b[2J\n2026-01-01 ERROR forged\x9b\u202ekcab")
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert r"sensors/n1\x1b[2J\n2026-01-01 ERROR forged\x9b: unreadable" in error
+    assert r"sensors/n1\x1b[2J\n2026-01-01 ERROR forged\x9b\u202ekcab: unreadable" in error
 
 
 def test_configuring_twice_writes_once(logger, capsys):
