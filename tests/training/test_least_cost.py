@@ -508,12 +508,12 @@ def test_shapes_are_distinguished_at_any_level_scale_and_start():
 def test_where_level_and_scale_mean_nothing_only_shape_is_read():
     """Waves of two lengths beside two columns that wander; their own level tells, too, unless it is drawn anew."""
     rng = np.random.default_rng(0)
-    labels, time = np.arange(160) % 2, np.arange(40)
-    waves = np.sin(2 * np.pi * (time + rng.uniform(0, 40, (160, 1))) / (6.0 + 3.0 * labels[:, np.newaxis]))
-    waves += labels[:, np.newaxis] + rng.normal(0.0, 0.5, (160, 40))
-    values = np.stack([waves, *rng.normal(size=(2, 160, 40)).cumsum(axis=2)], axis=2)
+    labels, time = np.arange(120) % 2, np.arange(40)
+    waves = np.sin(2 * np.pi * (time + rng.uniform(0, 40, (120, 1))) / (6.0 + 3.0 * labels[:, np.newaxis]))
+    waves += labels[:, np.newaxis] + rng.normal(0.0, 0.5, (120, 40))
+    values = np.stack([waves, *rng.normal(size=(2, 120, 40)).cumsum(axis=2)], axis=2)
     for scale, offset, is_alone in ((0.0, 0.0, False), (0.7, 30.0, True)):
-        each = values * np.exp(rng.normal(0.0, scale, (160, 1, 3))) + offset * rng.normal(size=(160, 1, 3))
+        each = values * np.exp(rng.normal(0.0, scale, (120, 1, 3))) + offset * rng.normal(size=(120, 1, 3))
         streams = StreamSet(each, labels.astype(str), ["x", "y", "z"])
         procedure = train(streams, features=rich_features(streams, seed=0, n_kernels=24))
         kinds = {feature.kind for feature in procedure.features}
