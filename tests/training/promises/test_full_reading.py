@@ -52,6 +52,14 @@ def promised(streams, **options):
     return train_promised(streams, **grouped(features=FEATURES, promise=PROMISE, n_jobs=1, **options))
 
 
+@pytest.fixture(scope="module")
+def full(streams):
+    """A procedure that reads all that can be read of its channels."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(full_reading, "GAIN", -np.inf)
+        return promised(streams)
+
+
 def test_features_read_some_channels_alone_as_these_open():
     offered = [
         fx.get(name) for name in ("mean(a)", "mean(a@every:2)", "max(a@every:2)", "correlation(a, b)", "count()")
@@ -105,21 +113,19 @@ def test_no_more_is_computed_than_tables_may_hold(streams, monkeypatch):
     assert len([feature for feature in full.features if feature.columns]) == 3
 
 
-def test_by_default_all_kinds_are_read_but_of_given_features_these_alone(streams, monkeypatch):
+def test_by_default_all_kinds_are_read_but_of_given_features_these_alone(streams, full, monkeypatch):
     monkeypatch.setattr(full_reading, "GAIN", -np.inf)
     procedure = train_promised(streams, PROMISE, classifier="extra-trees", n_jobs=1)
     assert {feature.kind for feature in procedure.features} & set(SHAPE_KINDS)
     given = {fx.get(name).kind for name in FEATURES} | {fx.get("count()").kind}
-    assert {feature.kind for feature in promised(streams).features} <= given
+    assert {feature.kind for feature in full.features} <= given
 
 
-def test_what_was_certified_is_what_an_engine_does(streams, monkeypatch):
-    monkeypatch.setattr(full_reading, "GAIN", -np.inf)
-    procedure = promised(streams)
-    evidence, test = procedure.about["promise"], TrainTestSplit.of(streams, None, 0).test
-    decisions = evaluate(procedure, test).decisions
+def test_what_was_certified_is_what_an_engine_does(streams, full):
+    evidence, test = full.about["promise"], TrainTestSplit.of(streams, None, 0).test
+    decisions = evaluate(full, test).decisions
     assert sum(decision.label is not None for decision in decisions) == evidence["labelled"]
-    assert measure_traffic(procedure, test).paid(COUNTED, {}) == pytest.approx(evidence["cost"])
+    assert measure_traffic(full, test).paid(COUNTED, {}) == pytest.approx(evidence["cost"])
 
 
 @pytest.mark.parametrize("kept", ["as they are offered", "with costs of their own"])
