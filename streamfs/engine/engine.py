@@ -3,6 +3,7 @@
 import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from math import isfinite
 from operator import itemgetter
 from typing import Any, NoReturn, Self
@@ -167,7 +168,7 @@ class Engine:
         """Return a stream's newest feature values, shape (n_features,)."""
         return self._table.state[self._registry.row(stream), : len(self.procedure.features)].copy()
 
-    @property
+    @cached_property
     def varies(self) -> bool:
         """Whether streams may begin or stop requesting a channel between the first tick and the decision."""
         return self.procedure.classifier.releases_features or max(self.procedure.openings, default=1) > 1
