@@ -93,3 +93,12 @@ def test_what_is_wrong_with_a_line_is_named(tmp_path, name, text, message):
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=message):
         StreamSet.read(tmp_path / name)
+
+
+def test_a_folder_of_both_parts_is_refused(tmp_path):
+    files = [tmp_path / f"Coffee_{part}.tsv" for part in ("TRAIN", "TEST")]
+    for file in files:
+        file.write_text(lines(*FOUR), encoding="utf-8")
+    with pytest.raises(DataError, match=r"Coffee_TRAIN.tsv to train on and Coffee_TEST.tsv to test with"):
+        StreamSet.read(tmp_path)
+    assert len(StreamSet.read(files)) == 2 * len(StreamSet.read(files[0]))

@@ -19,7 +19,8 @@ def open_tables(
     ----------
     paths : path or sequence of paths
         Files, folders and patterns such as ``runs/*.csv``. Of a folder, all CSV, TSV and Parquet files in it and
-        in its folders are read. A path that exists is not a pattern.
+        in its folders are read; both parts of a set of an archive are refused there. A path that exists is no
+        pattern.
     without : iterable of paths
         Files that are not part of the recording, although they are in its folder.
     start : Start
@@ -40,6 +41,7 @@ def _files(path: Path) -> Sequence[Path]:
         found = [file for file in path.rglob("*") if ending_of(file.name) in ENDINGS and _is_shown(file, path)]
         if not found:
             raise DataError(f"{path} has no file of a recording, {EXPECTED}")
+        _require_one_part(path, sorted(found))
         return sorted(found)
     if has_magic(str(path)) and not path.exists():
         found = [Path(each) for each in glob(str(path), recursive=True)]  # noqa: PTH207 - Path.glob needs a folder
@@ -49,6 +51,17 @@ def _files(path: Path) -> Sequence[Path]:
     if not path.exists():
         raise DataError(f"{path} cannot be read: No such file or directory")
     return [path]
+
+
+def _require_one_part(folder: Path, files: Sequence[Path]) -> None:
+    """Refuse a folder with both parts of a set of an archive, such as Coffee_TRAIN and Coffee_TEST."""
+    by_name = {bare_name(str(file)).lower(): file for file in files}
+    for name, file in by_name.items():
+        other = by_name.get(f"{name.removesuffix('_train')}_test")
+        if other is not None and name.endswith("_train"):
+            raise DataError(
+                f"{folder} has {file.name} to train on and {other.name} to test with: name one of them, or both"
+            )
 
 
 def _is_shown(file: Path, folder: Path) -> bool:
