@@ -4,6 +4,7 @@ from collections import Counter
 
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.messages.message import Message
+from streamfs.gateway.messages.topics import LONGEST_TOPIC
 
 MAX_TOPICS = 200_000
 """Topics of which it is remembered whose they are."""
@@ -42,5 +43,6 @@ class Foreign:
             is_foreign = self._bindings.is_stream_elsewhere(topic.removeprefix(self._labels))
         else:
             is_foreign = self._bindings.is_foreign(topic)
-        self._is_known[topic] = is_foreign
+        if len(topic) <= LONGEST_TOPIC:
+            self._is_known[topic] = is_foreign
         return is_foreign

@@ -258,7 +258,9 @@ class Bindings:
         if senders is None:
             if len(self._senders) >= MAX_TOPICS:
                 self._senders.clear()
-            senders = self._senders[topic] = senders_of(self.routes, topic)
+            senders = senders_of(self.routes, topic)
+            if len(topic) <= LONGEST_TOPIC:
+                self._senders[topic] = senders
         return by_sender(senders, topic, payload)
 
     def ignores(self, topic: str) -> bool:

@@ -30,6 +30,7 @@ from streamfs.gateway.core.routes import level_of
 from streamfs.gateway.core.sparkplug_host import SparkplugHost
 from streamfs.gateway.core.speech import Address, Asked, asked_for, message, safe_for, size_on_air, written_metrics
 from streamfs.gateway.messages.publication import Publication
+from streamfs.gateway.messages.topics import LONGEST_TOPIC
 
 COUNTERS = (
     "devices_asked",
@@ -107,6 +108,8 @@ class Conduct:
 
     def listens(self, topic: str) -> bool:
         """Return whether a topic has answers or births."""
+        if len(topic) > LONGEST_TOPIC:
+            return False
         return self._ear.listens(topic) or self._host.listens(topic) or topic in self._of_guard
 
     def has_state(self, topic: str) -> bool:

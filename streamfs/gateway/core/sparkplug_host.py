@@ -14,6 +14,9 @@ from streamfs.gateway.messages.publication import Publication
 NAMESPACE = "spBv1.0"
 REBIRTH = "Node Control/Rebirth"
 
+MAX_KNOWN = 32_768
+"""Edge nodes, and devices that were born, that are remembered."""
+
 _OF_EDGES, _OF_DEVICES = ("NBIRTH", "NDATA", "NDEATH"), ("DBIRTH", "DDATA", "DDEATH")
 _EDGE_LEVELS, _DEVICE_LEVELS = 4, 5
 _SEQUENCES = 256
@@ -24,7 +27,7 @@ class SparkplugHost:
 
     The messages of an edge node and its devices are numbered together. After a gap, or data that only have aliases
     of a birth that was not heard, the edge node is asked for its births: again after the least patience of the
-    profiles, since request and births can be lost.
+    profiles, since request and births can be lost. Of more than `MAX_KNOWN` the eldest are forgotten.
     """
 
     def __init__(self, profiles: Mapping[str, DeviceProfile]) -> None:
@@ -73,11 +76,12 @@ class SparkplugHost:
             return []
         is_birth = kind in ("NBIRTH", "DBIRTH")
         if is_birth:
-            self._metrics[address] = {
+            written = {
                 metric.name.casefold(): [metric.alias, metric.datatype]
                 for metric in metrics
                 if metric.name.casefold() in self._written
             }
+            _keep(self._metrics, address, written)
         self._follow(edge, sequence, now, begins=kind == "NBIRTH")
         if address not in self._metrics and any(not metric.name for metric in metrics):
             self.want_births(topic, now)
@@ -97,7 +101,7 @@ class SparkplugHost:
         parted = _parted(topic)
         if parted is None or now < self._asked_at.get(parted[0], -inf) + self._patience:
             return
-        self._asked_at[parted[0]] = now
+        _keep(self._asked_at, parted[0], now)
         group, _, name = parted[0].partition("/")
         content = encode_metrics([Metric(REBIRTH, None, BOOLEAN, value=True)], now)
         self._requests.append(Publication(f"{NAMESPACE}/{group}/NCMD/{name}", content, retain=False))
@@ -135,7 +139,7 @@ class SparkplugHost:
         if sequence is None:
             return
         before = self._sequences.get(edge)
-        self._sequences[edge] = sequence
+        _keep(self._sequences, edge, sequence)
         if not begins and before is not None and sequence != (before + 1) % _SEQUENCES:
             self.want_births(f"{NAMESPACE}/{edge.replace('/', '/NDATA/', 1)}", now)
 
@@ -147,6 +151,14 @@ class SparkplugHost:
             names.append(each.split("/", 2)[2])
         self._sequences.pop(address.removeprefix(f"{NAMESPACE}/"), None)
         return names
+
+
+def _keep(known: dict[str, Any], name: str, value: object) -> None:
+    """Remember what was last of a name, and forget the eldest: names may be made up."""
+    known.pop(name, None)
+    known[name] = value
+    if len(known) > MAX_KNOWN:
+        del known[next(iter(known))]
 
 
 def _parted(topic: str) -> tuple[str, str, str] | None:

@@ -7,6 +7,7 @@ from helpers.records import raw, restored
 from sensors_sim.devices import Manners, SparkplugDevice
 from sensors_sim.sparkplug_wire import BOOLEAN, DOUBLE, WHOLE, WireMetric, understood, written
 from streamfs.errors import PayloadError
+from streamfs.gateway.core import sparkplug_host
 from streamfs.gateway.messages.codecs.sparkplug import Metric, encode_metrics, read_metrics
 from streamfs.gateway.settings.profiles import profile_files
 
@@ -35,6 +36,20 @@ def commands(effects, kind):
         for each in effects.publications
         if each.topic.startswith(f"spBv1.0/plant/{kind}")
     ]
+
+
+def test_names_of_edge_nodes_and_devices_are_remembered_up_to_a_number(tmp_path, monkeypatch):
+    """Whoever could publish filled memory and snapshots with made-up ones, and no bound on streams held."""
+    monkeypatch.setattr(sparkplug_host, "MAX_KNOWN", 5)
+    core = begun(tmp_path, "sparkplug")
+    host = core.conduct._host
+    for number in range(20):
+        payload = written(float(number), [RATE], 3)
+        for topic in (f"NDATA/made-up-{number}", f"DBIRTH/made-up-{number}/d", f"NDATA/{'n' * 1000}{number}"):
+            core.take([raw(f"spBv1.0/plant/{topic}", payload, float(number))])
+    assert {len(known) for known in host.to_state().values()} <= {0, 5}
+    assert "plant/made-up-19" in host.to_state()["sequences"]
+    assert len(str(host.to_state())) < 2000
 
 
 @pytest.mark.parametrize(("datatype", "value"), [(8, 60_000), (4, -5), (3, 7), (10, 2.5), (9, 0.5), (11, True)])
