@@ -10,6 +10,7 @@ from helpers.device_yard import PERIOD, Yard, begun, models_of, temperatures
 from sensors_sim.devices import KINDS, Manners
 from streamfs import StreamSet
 from streamfs.cli.device_savings import savings
+from streamfs.gateway.core import conduct
 from streamfs.gateway.settings.profiles import load_profile, profile_files
 
 
@@ -30,6 +31,18 @@ def test_a_device_that_obeys_rests_once_its_stream_is_decided(tmp_path, kind):
     if kind in ("chirpstack", "thethings"):  # the network says that it has sent it
         assert all(setting.is_acknowledged for setting in yard.conduct.settings.values())
         assert heard.bytes == 4 * heard.messages
+
+
+@pytest.mark.parametrize("kind", ["tasmota", "zigbee2mqtt"])
+def test_of_what_a_device_was_asked_so_much_is_remembered_as_it_may_answer(tmp_path, monkeypatch, kind):
+    """Each episode left two messages in memory and in snapshots for ever, where answers have no number."""
+    monkeypatch.setattr(conduct, "_FEW_ASKED", 4)
+    yard = Yard(begun(tmp_path, kind, reopen_after=1200.0), KINDS[kind]("d1", temperatures(30.0), PERIOD))
+    yard.run(4 * 3600.0, step=60.0)
+    assert len(yard.core.conduct._asked) <= 2 * 2 + 4
+    assert len(yard.core.conduct.to_state()["asked"]) <= 2
+    numbers = {setting.number for setting in yard.conduct.settings.values()}
+    assert numbers <= yard.core.conduct._asked.keys()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "shelly"])

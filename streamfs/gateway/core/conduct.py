@@ -47,6 +47,7 @@ COUNTERS = (
     "devices_released",
 )
 
+_FEW_ASKED = 1000  # messages to devices of which it is remembered what they were about, at least
 _MOST_TOPICS = 16  # of a device, whose reports are observed
 
 
@@ -87,6 +88,7 @@ class Conduct:
         self.newest_number = 0  # of a message
         self._newest_time = -inf
         self._asked: dict[int, tuple[str, str]] = {}  # device and quantity, by the message's number
+        self._most_asked = _FEW_ASKED
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -369,7 +371,7 @@ class Conduct:
             "acted": self._acted,
             "is_wary": self.is_wary,
             "unnoted": [*self.unnoted],
-            "asked": [[number, *of] for number, of in self._asked.items()],
+            "asked": [[number, *of] for number, of in self._answerable().items()],
             "sparkplug": self._host.to_state(),
             "hearing": self.hearing.to_state(),
         }
@@ -414,17 +416,33 @@ class Conduct:
             if setting.number == 0:
                 publications += self._noted(device)
             self.newest_number += 1
-            self._asked.pop(setting.number, None)
             self._asked[self.newest_number] = key_of(device.profile, device.name), quantity
             self.counters["devices_asked_again" if setting.tries else "devices_asked"] += 1
             setting.number, setting.sent_at, setting.tries = self.newest_number, now, setting.tries + 1
             setting.is_acknowledged, setting.n_heard = False, 0
+            self._forget_settled()
             begin_observing(device)
             address = Address(device.topic, self._host.metrics(device.topic) or {}, now)
             asked = Asked(*setting.asked)
             publications.append(message(profile, device.name, quantity, asked, self.newest_number, address))
             self.hearing.pay(device, size_on_air(profile, asked, publications[-1]))
         return publications
+
+    def _forget_settled(self) -> None:
+        """Forget the numbers that no answer can have any more, once they are as many as the others."""
+        if len(self._asked) > self._most_asked:
+            self._asked = self._answerable()
+            self._most_asked = 2 * len(self._asked) + _FEW_ASKED
+
+    def _answerable(self) -> dict[int, tuple[str, str]]:
+        """Return device and quantity of each message whose answer would be heeded, by the message's number."""
+        return {
+            each.number: (key, quantity)
+            for key, device in self.devices.items()
+            for quantity, setting in device.settings.items()
+            for each in (setting.told, setting)
+            if each is not None and each.number
+        }
 
     def _can_write(self, device: Device, quantity: str, now: float) -> bool:
         """Return whether a device has said that it lets the metrics be written, if it is asked by metrics."""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from streamfs.base.newest import keep_newest
 from streamfs.errors import PayloadError
 from streamfs.gateway.core._waiting import NONE
 from streamfs.gateway.core.energy_account import EnergyAccount
@@ -25,6 +26,7 @@ BATTERY = "battery"
 
 MAX_ROUTES = 32_768
 MAX_ORPHANS = 1000
+MAX_ALIASED = 32_768
 
 COUNTERS = ("messages", "own", "unbound", "ignored", "repeated", "malformed", "oversize", "refused")
 
@@ -233,7 +235,9 @@ class Intake:
         if isinstance(codec, ConvertedCodec):
             return ConvertedCodec(self._with_aliases(codec.codec, device), codec.conversions)
         if isinstance(codec, SparkplugCodec):
-            return NamedCodec(codec, self.aliases.setdefault(device, {}))
+            known = self.aliases.get(device, {})
+            keep_newest(self.aliases, device, known, MAX_ALIASED)
+            return NamedCodec(codec, known)
         return codec
 
     def _slots(self, node: int, name: str, *, thins: bool) -> list[tuple[int, int]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from streamfs.base.newest import keep_newest
 from streamfs.gateway.messages.codecs import Reading, Reported
 
 MAX_TOPICS, MAX_CHANNELS = 32_768, 1000
@@ -29,7 +30,7 @@ class Repeated:
             said = payload
         digest = blake2b(said, digest_size=_BYTES).hexdigest()
         is_same = self._last.get(topic) == digest
-        self._keep(topic, digest)
+        keep_newest(self._last, topic, digest, MAX_TOPICS)
         return is_same
 
     def news(self, topic: str, parts: Iterable[tuple[str, Reported]]) -> tuple[tuple[str, Reported], ...]:
@@ -47,7 +48,7 @@ class Repeated:
                 last[channel] = part.value if isinstance(part, Reading) else None
             elif part.sequence is not None:
                 new.append((channel, part._replace(value=nan)))
-        self._keep(topic, last)
+        keep_newest(self._last, topic, last, MAX_TOPICS)
         return tuple(new)
 
     def to_state(self) -> dict[str, Any]:
@@ -57,9 +58,3 @@ class Repeated:
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `to_state` has copied."""
         self._last = dict(state)
-
-    def _keep(self, topic: str, said: Any) -> None:
-        self._last.pop(topic, None)
-        self._last[topic] = said
-        if len(self._last) > MAX_TOPICS:
-            del self._last[next(iter(self._last))]

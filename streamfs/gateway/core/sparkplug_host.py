@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from math import inf
 from typing import Any
 
+from streamfs.base.newest import keep_newest
 from streamfs.errors import PayloadError
 from streamfs.gateway.core.device_answers import Said
 from streamfs.gateway.core.device_profile import DeviceProfile
@@ -81,7 +82,7 @@ class SparkplugHost:
                 for metric in metrics
                 if metric.name.casefold() in self._written
             }
-            _keep(self._metrics, address, written)
+            keep_newest(self._metrics, address, written, MAX_KNOWN)
         self._follow(edge, sequence, now, begins=kind == "NBIRTH")
         if address not in self._metrics and any(not metric.name for metric in metrics):
             self.want_births(topic, now)
@@ -101,7 +102,7 @@ class SparkplugHost:
         parted = _parted(topic)
         if parted is None or now < self._asked_at.get(parted[0], -inf) + self._patience:
             return
-        _keep(self._asked_at, parted[0], now)
+        keep_newest(self._asked_at, parted[0], now, MAX_KNOWN)
         group, _, name = parted[0].partition("/")
         content = encode_metrics([Metric(REBIRTH, None, BOOLEAN, value=True)], now)
         self._requests.append(Publication(f"{NAMESPACE}/{group}/NCMD/{name}", content, retain=False))
@@ -139,7 +140,7 @@ class SparkplugHost:
         if sequence is None:
             return
         before = self._sequences.get(edge)
-        _keep(self._sequences, edge, sequence)
+        keep_newest(self._sequences, edge, sequence, MAX_KNOWN)
         if not begins and before is not None and sequence != (before + 1) % _SEQUENCES:
             self.want_births(f"{NAMESPACE}/{edge.replace('/', '/NDATA/', 1)}", now)
 
@@ -151,14 +152,6 @@ class SparkplugHost:
             names.append(each.split("/", 2)[2])
         self._sequences.pop(address.removeprefix(f"{NAMESPACE}/"), None)
         return names
-
-
-def _keep(known: dict[str, Any], name: str, value: object) -> None:
-    """Remember what was last of a name, and forget the eldest: names may be made up."""
-    known.pop(name, None)
-    known[name] = value
-    if len(known) > MAX_KNOWN:
-        del known[next(iter(known))]
 
 
 def _parted(topic: str) -> tuple[str, str, str] | None:

@@ -7,6 +7,7 @@ from helpers.procedures import channels_procedure
 from helpers.records import Models, content, new_core, raw, restored
 
 from streamfs.errors import PayloadError
+from streamfs.gateway.core import intake
 from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.messages.codecs import Reading, codec_for, sparkplug
 from streamfs.gateway.messages.codecs.sparkplug import NamedCodec
@@ -133,6 +134,16 @@ def test_aliases_are_remembered_up_to_a_number(monkeypatch):
     for number in range(10):
         codec.decode(payload(metric(f"made up {number}", number, f4=3, f10=1), metric("x", f4=3, f10=1)))
     assert len(aliases) <= 3 + 2
+
+
+def test_devices_of_which_aliases_are_known_are_so_and_so_many(monkeypatch):
+    monkeypatch.setattr(intake, "MAX_ALIASED", 3)
+    models = Models(channels_procedure("x"))
+    route = Route.of("spBv1.0/+/DDATA/+/{node}", "sparkplug", fields={"x": "x"})
+    core, _ = new_core(models, Bindings.single(models.first.channels, routes=(route,)))
+    for number in range(10):
+        core.take([raw(f"spBv1.0/g/DDATA/edge/d{number}", payload(metric("x", 7, f12=1.0)), float(number))])
+    assert [*core._intake.aliases] == ["d7", "d8", "d9"]
 
 
 def test_what_was_kept_while_offline_comes_in_order_of_time():
