@@ -26,6 +26,12 @@ _TEXTS = {
 }
 
 
+_NOTHING = (
+    "no message has come since the start: look whether anything is published where sources read, and whether the "
+    "broker's access list lets the gateway read it; mosquitto grants subscriptions that it then does not serve"
+)
+
+
 class LastRejected(NamedTuple):
     """The last message that was rejected for a cause, with the number of them, and its monotonic time."""
 
@@ -68,9 +74,11 @@ class DataWarnings:
                 number, rose_at = self._seen[name] = counters[name], now
             if now - rose_at < RECENT:
                 found.append(f"{text} ({name}: {number:.0f})")
-        is_early = now < self._begun + RECENT
         self._name_once(orphans)
-        return [*found, *_of_orphans(orphans), *_of_channels(unheard), *([] if is_early else _of_nodes(unheard))]
+        found += [*_of_orphans(orphans), *_of_channels(unheard)]
+        if now >= self._begun + RECENT:
+            found += [_NOTHING] * (counters.get("received") == 0) + _of_nodes(unheard)
+        return found
 
     def _name_once(self, orphans: Mapping[str, int]) -> None:
         for topic in orphans:

@@ -39,6 +39,15 @@ def test_refusals_and_evictions_are_warned_of_after_each_rise():
     assert len(warnings.update(2.0 + RECENT, {"refused": 8, "evicted": 1}, {}, {}, ALL_HEARD)) == 2
 
 
+def test_a_gateway_that_has_heard_nothing_for_long_says_so():
+    """Mosquitto grants a subscription that its access list forbids, and sends nothing."""
+    warnings = DataWarnings()
+    assert warnings.update(0.0, {"received": 0}, {}, {}, ALL_HEARD) == []
+    (found,) = warnings.update(RECENT, {"received": 0}, {}, {}, ALL_HEARD)
+    assert found.startswith("no message has come since the start")
+    assert warnings.update(RECENT, {"received": 1}, {}, {}, ALL_HEARD) == []
+
+
 @pytest.mark.parametrize("counter", ["outbox_dropped", "dropped"])
 def test_what_was_dropped_is_warned_of_though_nothing_waits_any_more_and_logged(counter, caplog):
     (found,) = DataWarnings().update(1.0, {counter: 7}, {}, {}, ALL_HEARD)
