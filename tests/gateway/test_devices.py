@@ -34,7 +34,7 @@ def test_a_device_that_obeys_rests_once_its_stream_is_decided(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", ["tasmota", "zigbee2mqtt"])
-def test_of_what_a_device_was_asked_so_much_is_remembered_as_it_may_answer(tmp_path, monkeypatch, kind):
+def test_of_what_a_device_was_asked_only_what_it_may_answer_is_remembered(tmp_path, monkeypatch, kind):
     """Each episode left two messages in memory and in snapshots for ever, where answers have no number."""
     monkeypatch.setattr(conduct, "_FEW_ASKED", 4)
     yard = Yard(begun(tmp_path, kind, reopen_after=1200.0), KINDS[kind]("d1", temperatures(30.0), PERIOD))

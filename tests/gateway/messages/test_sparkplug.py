@@ -136,7 +136,7 @@ def test_aliases_are_remembered_up_to_a_number(monkeypatch):
     assert len(aliases) <= 3 + 2
 
 
-def test_devices_of_which_aliases_are_known_are_so_and_so_many(monkeypatch):
+def test_of_made_up_devices_few_aliases_are_known(monkeypatch):
     monkeypatch.setattr(intake, "MAX_ALIASED", 3)
     models = Models(channels_procedure("x"))
     route = Route.of("spBv1.0/+/DDATA/+/{node}", "sparkplug", fields={"x": "x"})

@@ -39,7 +39,7 @@ def test_refusals_and_evictions_are_warned_of_after_each_rise():
     assert len(warnings.update(2.0 + RECENT, {"refused": 8, "evicted": 1}, {}, {}, ALL_HEARD)) == 2
 
 
-def test_a_gateway_that_has_heard_nothing_for_long_says_so():
+def test_a_gateway_to_which_nothing_has_come_for_long_says_so():
     """Mosquitto grants a subscription that its access list forbids, and sends nothing."""
     warnings = DataWarnings()
     assert warnings.update(0.0, {"received": 0}, {}, {}, ALL_HEARD) == []
