@@ -16,6 +16,7 @@ from streamfs.procedure.procedure import Decision
 KIND, VERSION = "drift", 1
 
 _KEPT = 2000  # inputs of a detector at which the older half is dropped
+_HUGE = 1e300  # from which on a value is ignored: the sum of all that are kept must be finite
 _REFERENCE = 100  # values among which a feature's later ones are ranked
 
 
@@ -63,7 +64,7 @@ class DriftDetectors:
         self._detectors = detectors | {name: _Detector(delta, _REFERENCE) for name in self._features}
 
     def decided(self, decision: Decision, values: Array) -> list[Alert]:
-        """Take a decision and its feature values, shape (n_features,), ignoring infinite ones; return alerts."""
+        """Take a decision and its feature values, shape (n_features,), ignoring huge ones; return alerts."""
         watched = {"confidence": decision.confidence, "completeness": float(decision.label is not None)}
         watched |= dict(zip(self._features, values.tolist(), strict=True))
         return [alert for what, value in watched.items() for alert in self._add(what, value, decision.time)]
@@ -92,7 +93,7 @@ class DriftDetectors:
 
     def _add(self, what: str, value: float, time: float) -> list[Alert]:
         detector = self._detectors[what]
-        change = detector.add(value) if isfinite(value) else None
+        change = detector.add(value) if abs(value) < _HUGE else None
         return [] if change is None else [Alert(what, *change, detector.number, time)]
 
 

@@ -145,6 +145,15 @@ def test_what_is_not_a_number_is_left_out():
     assert detectors.snapshot() != before
 
 
+@pytest.mark.parametrize("level", [1e299, 1.7e308])
+def test_values_however_large_are_no_error(level):
+    """A gateway with a feature of one's own ended at their sum, and again whenever it started and repeated it."""
+    detectors = DriftDetectors(["mean(x)"])
+    values = [*np.tile(np.linspace(0.0, 1.0, 10), 40), *np.full(100, level)]
+    alerts = [alert for value in values for alert in detectors.decided(decision(), np.array([value]))]
+    assert all(np.isfinite([alert.before, alert.now]).all() for alert in alerts)
+
+
 def test_one_value_a_feature_is_demanded():
     with pytest.raises(ValueError, match="argument"):
         DriftDetectors(["mean(x)", "variance(x)"]).decided(decision(), NOTHING)
