@@ -2,10 +2,17 @@
 
 import logging
 import re
+import select
+import sys
+from typing import TextIO
 
 from streamfs.errors import MissingExtraError
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")  # and of direction
+
+_PART = 1024  # characters, for which a pipe has room if it has any
+
+_LEFT_OUT = "%d messages before this were left out, since nobody read them"
 
 _FIELDS = {"levelname": "level", "name": "logger", "exc_info": "exception", "stack_info": "stack"}
 
@@ -14,17 +21,65 @@ def configure(format: str = "text", level: str = "info") -> None:  # noqa: A002 
     """Log to standard error, as text or JSON, from a lowest level on; a second call replaces the first.
 
     A line of JSON has ``time`` (ISO 8601, UTC), ``level``, ``logger`` and ``message``, ``exception`` if there is
-    one, and the message's ``extra``. Control characters are escaped, so that each message is one line.
+    one, and the message's ``extra``. Control characters are escaped, so that each message is one line. While
+    nobody reads standard error, messages are left out; how many is said afterwards.
     """
     if level not in ("debug", "info", "warning", "error"):
         raise ValueError(f"level is {level!r}, expected debug, info, warning or error")
     if format not in ("text", "json"):
         raise ValueError(f"format is {format!r}, expected text or json")
-    handler = logging.StreamHandler()
+    handler = _Handler(_Unwaiting(sys.stderr))
     handler.setFormatter(_json() if format == "json" else _text())
     logger = logging.getLogger("streamfs")
     logger.handlers = [handler]
     logger.setLevel(level.upper())
+
+
+class _Unwaiting:
+    """A stream of text, of which the part is left out for which writing would wait for a reader."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    @property
+    def has_room(self) -> bool:
+        """Whether writing does not wait; so it is where that cannot be known."""
+        try:
+            descriptor = self._stream.fileno()
+        except (OSError, ValueError, AttributeError):  # no file, or none at all
+            return True
+        if not hasattr(select, "poll"):
+            return True
+        poll = select.poll()
+        poll.register(descriptor, select.POLLOUT)
+        return bool(poll.poll(0))
+
+    def write(self, text: str) -> None:
+        """Write text in parts, as long as there is room."""
+        for begin in range(0, len(text), _PART):
+            if not self.has_room:
+                break
+            self._stream.write(text[begin : begin + _PART])
+            self._stream.flush()
+
+    def flush(self) -> None:
+        """Do nothing, since all is written."""
+
+
+class _Handler(logging.StreamHandler[_Unwaiting]):
+    """Leaves out, and counts, messages for which the gateway would wait."""
+
+    n_left_out = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a message, behind how many were left out before."""
+        if self.n_left_out and self.stream.has_room:
+            number, self.n_left_out = self.n_left_out, 0
+            super().emit(logging.LogRecord(record.name, logging.WARNING, "", 0, _LEFT_OUT, (number,), None))
+        if self.stream.has_room:
+            super().emit(record)
+        else:
+            self.n_left_out += 1
 
 
 class _OneLine(logging.Formatter):

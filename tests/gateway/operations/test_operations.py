@@ -406,6 +406,22 @@ def test_a_form_that_there_is_not_is_refused(options, named):
         configure(*options)
 
 
+def test_a_log_that_nobody_reads_stops_nothing(monkeypatch, logger):
+    reader, writer = os.pipe()
+    monkeypatch.setattr(sys, "stderr", os.fdopen(writer, "w"))
+    configure()
+    for number in range(1000):
+        logger.warning("number %d %s", number, 300 * "x")
+    n_kept = os.read(reader, 2**20).decode().count("number")
+    logger.warning("after %s", 3000 * "y")
+    first, second = os.read(reader, 2**20).decode().splitlines()
+    assert 100 < n_kept < 1000
+    assert f"{1000 - n_kept} messages before this were left out" in first
+    assert second.endswith(f"after {3000 * 'y'}")
+    sys.stderr.close()
+    os.close(reader)
+
+
 def test_without_python_json_logger_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pythonjsonlogger.json", None)
     with pytest.raises(MissingExtraError, match=r"python-json-logger is not installed.*streamfs\[gateway\]"):
