@@ -28,7 +28,7 @@ def configure(format: str = "text", level: str = "info") -> None:  # noqa: A002 
         raise ValueError(f"level is {level!r}, expected debug, info, warning or error")
     if format not in ("text", "json"):
         raise ValueError(f"format is {format!r}, expected text or json")
-    handler = _Handler(_Unwaiting(sys.stderr))
+    handler = _LogHandler(_Unwaiting(sys.stderr))
     handler.setFormatter(_json() if format == "json" else _text())
     logger = logging.getLogger("streamfs")
     logger.handlers = [handler]
@@ -66,7 +66,7 @@ class _Unwaiting:
         """Do nothing, since all is written."""
 
 
-class _Handler(logging.StreamHandler[_Unwaiting]):
+class _LogHandler(logging.StreamHandler[_Unwaiting]):
     """Leaves out, and counts, messages for which the gateway would wait."""
 
     n_left_out = 0
