@@ -10,6 +10,7 @@ import numpy as np
 import orjson
 
 from feature_extractors.arrays import Array
+from streamfs.base.newest import keep_newest
 from streamfs.errors import PayloadError, TrainingError
 from streamfs.gateway.core.drift import Alert, DriftDetectors
 from streamfs.gateway.core.episode_recorder import EpisodeRecorder
@@ -21,6 +22,9 @@ from streamfs.gateway.messages.publication import Publication
 from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.procedure.promise_monitor import WITHDRAWN, PromiseMonitor, monitor_of
 from streamfs.procedure.stopping import Action, checked_actions
+
+MOST_LABELLED = 131_072
+"""Streams of which it is remembered that a label has come, so that it counts once."""
 
 MOST_WITHDRAWN = 4
 """Models of which it is remembered that their promise is withdrawn."""
@@ -141,7 +145,7 @@ class Feedback:
         if self.recorder is not None:
             self.recorder.labelled(stream, engine.episode(stream), label)
         if self.monitor is not None and is_new:
-            self._labelled[stream] = engine.episode(stream)
+            keep_newest(self._labelled, stream, engine.episode(stream), MOST_LABELLED)
             alerts += self._monitored(partial(self.monitor.found, predicted, label, time))
             if predicted is not None:
                 found = predicted == label, time, stream, float(probabilities[best])
@@ -157,7 +161,7 @@ class Feedback:
         if label not in self._classes:
             self.counters["labels_unreadable"] += 1
             raise _unknown(label, self._classes)
-        self._labelled[stream] = asked[0]
+        keep_newest(self._labelled, stream, asked[0], MOST_LABELLED)
         return self._monitored(partial(self.monitor.labelled, label == asked[1], time, stream))
 
     def to_state(self) -> dict[str, bytes]:

@@ -7,6 +7,7 @@ import pytest
 from helpers.promised import PLAIN, promised
 from helpers.records import Models, command, content, label, message, new_core, restored
 
+from streamfs.gateway.core import feedback
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.records import model_record
 
@@ -58,6 +59,15 @@ def test_a_label_that_comes_twice_counts_once(core):
     core = restored(core, MODELS)
     core.take([label("n0", "off")])
     assert core.feedback.monitor.n_labels == 1
+
+
+def test_labels_of_many_streams_fill_no_snapshot(core, monkeypatch):
+    monkeypatch.setattr(feedback, "MOST_LABELLED", 3)
+    for number in range(6):
+        decide(core, number)
+        core.take([label(f"n{number}", "off")])
+    (_, labelled, _), *_ = orjson.loads(core.feedback.to_state()["promise"])
+    assert [*labelled] == ["n3", "n4", "n5"]
 
 
 def test_it_goes_on_after_a_restart(core):
