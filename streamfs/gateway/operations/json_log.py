@@ -12,7 +12,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066
 
 _PART = 1024  # characters, for which a pipe has room if it has any
 
-_LEFT_OUT = "%d messages before this were left out, since nobody read them"
+_LEFT_OUT = "%d messages before this were left out or cut off, since nobody read them"
 
 _FIELDS = {"levelname": "level", "name": "logger", "exc_info": "exception", "stack_info": "stack"}
 
@@ -22,7 +22,7 @@ def configure(format: str = "text", level: str = "info") -> None:  # noqa: A002 
 
     A line of JSON has ``time`` (ISO 8601, UTC), ``level``, ``logger`` and ``message``, ``exception`` if there is
     one, and the message's ``extra``. Control characters are escaped, so that each message is one line. While
-    nobody reads standard error, messages are left out; how many is said afterwards.
+    nobody reads standard error, messages are left out or cut off; how many is said afterwards.
     """
     if level not in ("debug", "info", "warning", "error"):
         raise ValueError(f"level is {level!r}, expected debug, info, warning or error")
@@ -36,10 +36,11 @@ def configure(format: str = "text", level: str = "info") -> None:  # noqa: A002 
 
 
 class _Unwaiting:
-    """A stream of text, of which the part is left out for which writing would wait for a reader."""
+    """A stream of lines, of which the part is left out for which writing would wait for a reader."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self.is_cut = False  # the last line
 
     @property
     def has_room(self) -> bool:
@@ -55,9 +56,11 @@ class _Unwaiting:
         return bool(poll.poll(0))
 
     def write(self, text: str) -> None:
-        """Write text in parts, as long as there is room."""
+        """Write a line in parts, as long as there is room."""
+        text, self.is_cut = "\n" * self.is_cut + text, False
         for begin in range(0, len(text), _PART):
             if not self.has_room:
+                self.is_cut = True
                 break
             self._stream.write(text[begin : begin + _PART])
             self._stream.flush()
@@ -76,14 +79,14 @@ class _LogHandler(logging.StreamHandler[_Unwaiting]):
         if self.n_left_out and self.stream.has_room:
             number, self.n_left_out = self.n_left_out, 0
             super().emit(logging.LogRecord(record.name, logging.WARNING, "", 0, _LEFT_OUT, (number,), None))
-        if self.stream.has_room:
+        has_room = self.stream.has_room
+        if has_room:
             super().emit(record)
-        else:
-            self.n_left_out += 1
+        self.n_left_out += not has_room or self.stream.is_cut
 
 
 class _OneLine(logging.Formatter):
-    """Text of which no message, a topic in it or a device's name, moves a terminal's cursor or forges a line."""
+    """Text of which no message, a topic in it or a device's name, moves the cursor, turns or forges a line."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
         text = super().formatMessage(record)
