@@ -84,6 +84,26 @@ def test_names_are_those_of_a_table_without_a_header(files):
         assert_array_equal(streams.values.ravel(), [1, 2, 4])
 
 
+@pytest.mark.parametrize(
+    ("text", "layout", "columns"),
+    [
+        ('time;x;y\n"1";"20";"5";\n"2";"21";"6";\n', {}, ("x", "y")),
+        ('"time","x","y"\n"7",1,20,5\n"8",2,21,6\n', {}, ("x", "y")),
+        ("T1,T2\n20,5\n21,6\n", {"time": "rows"}, ("T1", "T2")),
+        ("2026-01,2027-01\n20,5\n21,6\n", {"time": "rows"}, ("2026-01", "2027-01")),
+        ("t,x,1.5e3\n1,20,5\n2,21,6\n", {"time": "t"}, ("x", "1.5e3")),
+        ("t:0,ch:1,ch:2\n1,20,5\n2,21,6\n", {"time": "t:0"}, ("ch:1", "ch:2")),
+        ("# logger 7\n# time,T1,T2\n1,20,5\n2,21,6\n", {}, ("T1", "T2")),
+        ("# exported\n# time,1,2\n1,20,5\n2,21,6\n", {}, ("1", "2")),
+        ('{"device": "attic"}\ntime,x,y\n1,20,5\n2,21,6\n', {"header": ["time"]}, ("x", "y")),
+    ],
+)
+def test_a_header_may_look_like_values(files, text, layout, columns):
+    streams = StreamSet.read(files(log=text) / "log.csv", labelled=False, **layout)
+    assert streams.columns == columns
+    assert_array_equal(streams.values[0], [[20, 5], [21, 6]])
+
+
 def test_names_replace_the_header_that_is_named(files):
     path = files(log="Serial: 7\nGroup:,0,1\nKind:,3,4\n\n0,5,6\n1,7,8\n") / "log.csv"
     streams = StreamSet.read(path, labelled=False, header=["Kind:"], column_names=["time", "x", "y"])

@@ -267,6 +267,12 @@ def test_a_row_that_is_commented_out_is_refused(files):
             StreamSet.read(path, labelled=False)
 
 
+def test_a_sign_before_rows_without_a_name_comments_none_out(files):
+    path = files(log="stream,time,x\n,0,2\n#,1,3\n") / "log.csv"
+    with pytest.raises(DataError, match=r"row 1 of .* has no stream"):
+        StreamSet.read(path, labelled=False)
+
+
 @pytest.mark.parametrize("before", ["", "# made by hand\n"])
 @pytest.mark.parametrize("rows", ["#b,0,1\n#b,1,2\n", "#b,0,1\nc,0,2\n"])
 def test_a_header_behind_a_number_sign_may_have_such_rows(files, before, rows):

@@ -1,6 +1,7 @@
 """Comments in CSV files: lines that begin with #, but for rows of streams that are called so."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from streamfs.data.recordings.csv_separators import cells_of, separator_of
@@ -69,6 +70,8 @@ class Comments:
     def _require_meant(self, line: re.Match[bytes], bare: bytes) -> None:
         """Refuse the first row of a stream beside one of a stream that is called so without the #."""
         lines, begin = line.string, bare + self._separator.encode()
+        if not bare:  # an empty name is none that comments out another
+            return
         before = lines.rfind(b"\n", 0, max(line.start() - 1, 0)) + 1
         if lines.startswith(begin, before) or lines.startswith(begin, line.end()):
             row, name = line[0].decode(errors="replace").strip(), bare.decode(errors="replace")
@@ -104,19 +107,24 @@ def without_first_comments(block: bytes) -> bytes:
     rest, lines = block[comments.end() :], comments[0].splitlines(keepends=True)
     row = rest.partition(b"\n")[0] or lines[-1]
     separator = separator_of(row)
-    n_cells = len(_cells(row, separator))
+    cells = _cells(row.lstrip(b"# \t"), separator)
     n_before = len(lines)
-    while n_before > 1 and _is_like_row(lines[n_before - 1], separator, n_cells):
+    while n_before > 1 and _is_like_row(lines[n_before - 1], separator, cells):
         n_before -= 1
     said = lines[n_before - 1].lstrip(b"# \t")
-    is_header = len(_cells(said, separator)) == n_cells and _is_like_row(row, separator, n_cells)
+    is_header = len(_cells(said, separator)) == len(cells) and any(map(VALUE.fullmatch, cells))
     return b"".join([said, *lines[n_before:], rest]) if is_header else rest
 
 
-def _is_like_row(line: bytes, separator: str, n_cells: int) -> bool:
-    """Return whether a line has as many cells as a row, and a number or a date."""
-    cells = _cells(line, separator)
-    return len(cells) == n_cells and any(map(VALUE.fullmatch, cells))
+def _is_like_row(line: bytes, separator: str, row: Sequence[str]) -> bool:
+    """Return whether a line has as many cells as a row, and a number or a date first, or where that has one."""
+    are_values, expected = (
+        [VALUE.fullmatch(cell) is not None for cell in cells]
+        for cells in (_cells(line.lstrip(b"# \t"), separator), row)
+    )
+    if len(are_values) != len(expected) or not any(are_values):
+        return False
+    return are_values[0] or all(found >= needed for found, needed in zip(are_values, expected, strict=True))
 
 
 def _cells(line: bytes, separator: str) -> list[str]:

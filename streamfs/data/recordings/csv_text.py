@@ -1,6 +1,5 @@
 """The text of CSV files, in blocks of whole rows from the header on."""
 
-import codecs
 import csv
 import io
 import re
@@ -32,26 +31,21 @@ _LONGEST_ROW = 2**26  # bytes
 _MOST_SHOWN = 12  # cells of a row
 
 _NAMED = re.compile(r"\s*[A-Za-z_]\w*\s*[:=]\s*[+-]?\d[\d.,]*\s*")  # as Temp:20.5
-_FRACTION = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?([eE][+-]?\d+)?")
+_FRACTION = re.compile(r"[+-]?\d*\.\d+")
+_ROW_NAME = re.compile(rb'"\d+"')
 _BLANK = re.compile(rb"\A(?:[ \t]*\r?\n)+")
 _SPACES, _AROUND = re.compile(rb" +"), re.compile(rb"(?m)^ | (?=\r?\n)")
 _SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
 
-_UTF_16 = "in UTF-16; save it in UTF-8, or convert it as `iconv -f UTF-16 -t UTF-8` does"
-_SPREADSHEET = "a spreadsheet or another archive, whatever its name: save the sheet as CSV"
-_WEB_PAGE = "a web page: was it fetched without a login?"
 _NO_TABLES = {
-    codecs.BOM_UTF16_LE: _UTF_16,
-    codecs.BOM_UTF16_BE: _UTF_16,
-    b"PK\3\4": _SPREADSHEET,
-    b"\xd0\xcf\x11\xe0": _SPREADSHEET,
-    b"PAR1": "a Parquet file: let its name end in .parquet",
-    b"{": "JSON: if there is an object on each line, let its name end in .jsonl",
-    b"<!DOCTYPE": _WEB_PAGE,
-    b"<!doctype": _WEB_PAGE,
-    b"<html": _WEB_PAGE,
+    rb"\xff\xfe|\xfe\xff": "in UTF-16; save it in UTF-8, or convert it as `iconv -f UTF-16 -t UTF-8` does",
+    rb"PK\x03\x04|\xd0\xcf\x11\xe0": "a spreadsheet or another archive, whatever its name: save the sheet as CSV",
+    rb"PAR1": "a Parquet file: let its name end in .parquet",
+    rb"\{.*(\n\s*\{|\s*\Z)": "JSON: if there is an object on each line, let its name end in .jsonl",
+    rb"<!DOCTYPE|<!doctype|<html": "a web page: was it fetched without a login?",
 }
-"""What files are that begin so."""
+"""What files are that begin so; a line of JSON alone may be before a header."""
 
 
 class Start(NamedTuple):
@@ -127,9 +121,10 @@ class CsvText:
     def _begun(self, block: bytes) -> bytes:
         """Return the beginning of the file from its header on, or with names in its place."""
         file, block = block, block.removeprefix(BOM)
-        _require_table(block, self.path)
-        block = block[spoken.end() :] if (spoken := _SPOKEN.match(block)) else block
         header, names, _ = self.start
+        if header is None:
+            _require_table(block, self.path)
+        block = block[spoken.end() :] if (spoken := _SPOKEN.match(block)) else block
         if header is None:
             block = _BLANK.sub(b"", without_first_comments(block), 1)
         elif (place := next(places(block, header), None)) is None:
@@ -146,22 +141,27 @@ class CsvText:
             raise LayoutError(f"{self.path} has its header in line {number}", {"header": found})
         return block
 
-    def require_header(self, cells: Sequence[str]) -> None:
-        """Refuse a file whose first row has numbers, but none of our own names, or nothing."""
+    def require_header(self, cells: Sequence[str], row: Sequence[str]) -> None:
+        """Refuse a file whose first row is no header, by its cells and those of the row behind it.
+
+        It has numbers alone or decimals, names beside numbers as the row behind it, an arrow behind its time,
+        words without a separator, or nothing. One with our own names is a header.
+        """
         if self.start.names is not None or not {STREAM, TIME, LABEL}.isdisjoint(cells):
             return
         path = self.path
-        if cells and all(map(_NAMED.fullmatch, cells)):
+        if cells and all(map(_NAMED.fullmatch, [*cells, *row])):
             raise DataError(
-                f"{path} has names beside its numbers, {some(cells)}: write the names once, in a first row"
+                f"{path} has names beside its numbers, {first_cells(cells)}: write the names once, in a first row"
             )
         if cells and " -> " in cells[0]:
             raise DataError(
                 f"{path} has an arrow behind its times, {cells[0]!r}: put a comma there, as `sed 's/ -> /,/'` does"
             )
-        if cells and (all(map(VALUE.fullmatch, cells)) or any(map(_FRACTION.fullmatch, cells))):
+        has_numbers = all(map(VALUE.fullmatch, cells)) and any(map(_NUMBER.fullmatch, cells))
+        if has_numbers or any(map(_FRACTION.fullmatch, cells)):
             needed = {"column_names": "the names of its columns, in their order"}
-            raise LayoutError(f"{path} has no header, its first row is {some(cells)}", needed=needed)
+            raise LayoutError(f"{path} has no header, its first row is {first_cells(cells)}", needed=needed)
         if len(cells) == 1 and len(cells[0].split()) > 1:
             raise DataError(
                 f"{path} has one column, {cells[0]!r}, expected commas, semicolons, tabs or bars between several"
@@ -185,7 +185,7 @@ class CsvText:
                         f"{self.path} cannot be read: row {number} has {len(row)} cells, expected {n_columns} as"
                     )
                     if self.start.names:
-                        return DataError(f"{found} in column_names, {some(self.start.names)}")
+                        return DataError(f"{found} in column_names, {first_cells(self.start.names)}")
                     way = "take it out, or lines before the header, or begin these with #"
                     return DataError(f"{found} in the header; {way}")
         except (csv.Error, OSError, EOFError, zlib.error):
@@ -193,7 +193,7 @@ class CsvText:
         return None
 
 
-def some(cells: Sequence[str]) -> str:
+def first_cells(cells: Sequence[str]) -> str:
     """Return the first cells of a row, and that there are more."""
     return ", ".join([*cells[:_MOST_SHOWN], *(["..."] if len(cells) > _MOST_SHOWN else [])])
 
@@ -206,7 +206,7 @@ def require_text(block: bytes, path: Path) -> None:
 
 def _require_table(first: bytes, path: Path) -> None:
     """Refuse what is no CSV file, by how it begins."""
-    what = next((words for begin, words in _NO_TABLES.items() if first.startswith(begin)), None)
+    what = next((words for begin, words in _NO_TABLES.items() if re.match(begin, first)), None)
     if what is not None:
         raise DataError(f"{path} is {what}")
 
@@ -216,7 +216,7 @@ def _with_row_names(block: bytes) -> bytes:
     separator = separator_of(block)
     lines = first_lines(block)
     header, row = (cells_of(line.decode(errors="replace"), separator) for line in lines)
-    is_left_out = lines[1].startswith(b'"1"') and len(row) == len(header) + 1
+    is_left_out = _ROW_NAME.match(lines[1]) and len(row) == len(header) + 1 and row[-1] != ""
     return b'""' + separator.encode() + block if is_left_out else block
 
 

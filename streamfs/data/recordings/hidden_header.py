@@ -10,8 +10,8 @@ from streamfs.data.recordings.csv_separators import SEPARATORS, cells_of
 _MOST = 0.9
 """Share of the lines behind a header that have as many cells."""
 
-VALUE = re.compile(r"[-+\d.,:/ TZeE]*\d[-+\d.,:/ TZeE]*")
-"""A number, a date or a time."""
+VALUE = re.compile(r"(?![A-Za-z])[-+\d.,:/ TZeE]*\d[-+\d.,:/ TZeE]*")
+"""A number, a date or a time, but no name such as T1."""
 
 
 def hidden_header(block: bytes) -> tuple[str, ...] | None:

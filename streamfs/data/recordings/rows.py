@@ -14,7 +14,7 @@ from feature_extractors.spelling import nearest
 from streamfs.base.ahead import map_ahead
 from streamfs.data.recordings.blocks import LEFT_OUT, TIMELESS, Block, Codes, Few
 from streamfs.data.recordings.clock_changes import order_repeated, refuse_repeated
-from streamfs.data.recordings.csv_text import ARRAYS, some
+from streamfs.data.recordings.csv_text import ARRAYS, first_cells
 from streamfs.data.recordings.layout import Layout
 from streamfs.data.recordings.layout_words import LABEL, RUNS, STREAM
 from streamfs.data.recordings.pool import Pool
@@ -187,7 +187,7 @@ class MissingColumnError(LayoutError):
     """A table without a column that its layout names."""
 
     def __init__(self, table: Table, field_name: str, column: str) -> None:
-        known = f"only {some(table.columns)}{nearest(str(column), table.columns)}"
+        known = f"only {first_cells(table.columns)}{nearest(str(column), table.columns)}"
         if _SERIES.fullmatch(" ".join(table.columns)):
             known = f"but a stream on each line: {ARRAYS}"
         super().__init__(f"{table.source} has no column {column!r}, {known}")

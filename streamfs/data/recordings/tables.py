@@ -15,7 +15,7 @@ import polars as pl
 from feature_extractors.arrays import Array
 from streamfs.base.ahead import map_ahead
 from streamfs.base.plain_files import plain
-from streamfs.data.recordings.csv_separators import separator_of
+from streamfs.data.recordings.csv_separators import cells_of, first_lines, separator_of
 from streamfs.data.recordings.csv_text import AT_ONCE, CsvText, Start, require_text
 from streamfs.data.recordings.series_lines import (
     are_classes,
@@ -160,11 +160,11 @@ def _opened(path: Path, name: str, start: Start, ending: str) -> Table:
     if ending in _SERIES:
         return _of_series(found, _SERIES[ending](path, name))
     text = CsvText(path, start)
-    cells, separator = _csv_header(text)
+    cells, row, separator = _csv_header(text)
     is_series = start == AT_ONCE and begins_series(cells[class_place(cells) :])
     if is_series and (lines := _class_lines(path, cells, separator)) is not None:
         return _of_series(found, _series(lines, path, name))
-    text.require_header(cells)
+    text.require_header(cells, row)
     columns = all_named(cells)
     parts = partial(_csv_parts, text, cells, separator)
     return found(columns, parts, "," if separator == ";" else ".", {*columns} - {*cells})
@@ -279,8 +279,8 @@ def _parquet_parts(path: Path) -> Iterator[pl.DataFrame]:
             yield rows.slice(start, BATCH).collect()
 
 
-def _csv_header(text: CsvText) -> tuple[list[str], str]:
-    """Return the names in the header of a CSV file, and what separates them."""
+def _csv_header(text: CsvText) -> tuple[list[str], list[str], str]:
+    """Return the names in the header of a CSV file, the cells behind them, and what separates them."""
     first = next(text.blocks(), b"")
     require_text(first, text.path)
     if b"\r" in first and b"\n" not in first:
@@ -290,7 +290,7 @@ def _csv_header(text: CsvText) -> tuple[list[str], str]:
         cells = _first_row(first, separator)
     except pl.exceptions.PolarsError as error:
         raise text.too_long_row() or error from error
-    return cells, separator
+    return cells, cells_of(first_lines(first)[1].decode(errors="replace"), separator), separator
 
 
 def _first_row(block: bytes, separator: str) -> list[str]:
