@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from streamfs.base.newest import keep_newest
@@ -124,7 +125,7 @@ class Intake:
 
         So would be all that have a number and no stamp, if the message `is_known`, byte for byte.
         """
-        target = self._targets.get(record.topic) or self._known(record.topic)
+        target = self._known(record.topic)
         if target is None or len(record.payload) > self._max_payload:
             return False
         try:
@@ -192,7 +193,7 @@ class Intake:
             return None
         if len(self._targets) >= MAX_ROUTES:
             self._targets.clear()
-        target = self._targets[topic] = self._aim(node, routed, topic)
+        target = self._targets[topic] = self._aim(node, routed, topic, partial(self._aliases_of, routed.called))
         return target
 
     def _is_of_use(self, record: Record, routed: Routed) -> bool:
@@ -208,11 +209,12 @@ class Intake:
         return any(self._roster.routes.fed_by(name, thins=routed.thins) for name, _ in decoded.parts)
 
     def _known(self, topic: str) -> _Target | None:
-        """Resolve a topic of a node that is known; None for another."""
+        """Resolve a topic of a node that is known; None for another. Reading by it leaves aliases as they are."""
         routed = None if topic.startswith(self._own) else self._route(topic)
         if routed is None or routed.node not in self._roster.nodes:
             return None
-        return self._aim(self._roster.nodes[routed.node], routed, topic)
+        held = dict(self.aliases.get(routed.called, {}))
+        return self._aim(self._roster.nodes[routed.node], routed, topic, lambda: held)
 
     def _route(self, topic: str) -> Routed | None:
         """Return where a topic's messages belong; None if they feed no stream, or the topic is too long."""
@@ -222,23 +224,19 @@ class Intake:
         )
         return routed if is_read else None
 
-    def _aim(self, node: int, routed: Routed, topic: str) -> _Target:
+    def _aim(self, node: int, routed: Routed, topic: str, aliases: Callable[[], Aliases]) -> _Target:
         slots = [] if routed.channel is None else self._slots(node, routed.channel, thins=routed.thins)
         slot = slots[0][0] if len(slots) == 1 and slots[0][1] == AS_SENT else NONE
         heard = (routed.node, routed.called, routed.device, topic) if routed.device else None
-        codec = self._with_aliases(routed.codec, routed.called)
+        codec = _with_aliases(routed.codec, aliases)
         is_plain = heard is None and routed.repeats != "held"
         return _Target(node, slot, codec, is_plain, routed.channel, routed.repeats, routed.thins, heard)
 
-    def _with_aliases(self, codec: Codec, device: str) -> Codec:
-        """Return a codec that knows the aliases of a device, if it is one that reads them."""
-        if isinstance(codec, ConvertedCodec):
-            return ConvertedCodec(self._with_aliases(codec.codec, device), codec.conversions)
-        if isinstance(codec, SparkplugCodec):
-            known = self.aliases.get(device, {})
-            keep_newest(self.aliases, device, known, MAX_ALIASED)
-            return NamedCodec(codec, known)
-        return codec
+    def _aliases_of(self, device: str) -> Aliases:
+        """Return the aliases of a device that is read; of too many, the one silent for longest loses its."""
+        known = self.aliases.get(device, {})
+        keep_newest(self.aliases, device, known, MAX_ALIASED)
+        return known
 
     def _slots(self, node: int, name: str, *, thins: bool) -> list[tuple[int, int]]:
         """Return the slots of a node that a channel or quantity feeds, and how."""
@@ -336,3 +334,10 @@ def _named(channel: str | None, decoded: Reported | Several) -> Several:
     if channel is None:
         raise PayloadError("neither topic nor payload names a channel", "channel")
     return Several(((channel, decoded),))
+
+
+def _with_aliases(codec: Codec, aliases: Callable[[], Aliases]) -> Codec:
+    """Return a codec that knows the aliases of its device, if it is one that reads them."""
+    if isinstance(codec, ConvertedCodec):
+        return ConvertedCodec(_with_aliases(codec.codec, aliases), codec.conversions)
+    return NamedCodec(codec, aliases) if isinstance(codec, SparkplugCodec) else codec

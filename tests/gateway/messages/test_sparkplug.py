@@ -104,7 +104,8 @@ def test_what_cannot_be_read_is_refused_by_name(said, error):
 
 
 def test_data_without_types_have_those_of_the_birth():
-    codec = NamedCodec(codec_for("sparkplug"), {})
+    aliases = {}
+    codec = NamedCodec(codec_for("sparkplug"), lambda: aliases)
     codec.decode(payload(metric("level", 7, f4=3, f10=1), metric("count", 8, f4=7, f10=1)))
     said = payload(metric(None, 7, f10=2**32 - 5), metric("level", f10=2**32 - 6), metric(None, 8, f10=2**32 - 5))
     assert [part.value for _, part in codec.decode(said).parts] == [-5.0, -6.0, 2.0**32 - 5]
@@ -130,7 +131,7 @@ def test_aliases_of_a_birth_name_the_data_that_follow_also_after_a_restart():
 def test_aliases_are_remembered_up_to_a_number(monkeypatch):
     monkeypatch.setattr(sparkplug, "MAX_ALIASES", 3)
     aliases = {}
-    codec = NamedCodec(codec_for("sparkplug", fields={"x": "x"}), aliases)
+    codec = NamedCodec(codec_for("sparkplug", fields={"x": "x"}), lambda: aliases)
     for number in range(10):
         codec.decode(payload(metric(f"made up {number}", number, f4=3, f10=1), metric("x", f4=3, f10=1)))
     assert len(aliases) <= 3 + 2
@@ -144,6 +145,32 @@ def test_of_made_up_devices_few_aliases_are_known(monkeypatch):
     for number in range(10):
         core.take([raw(f"spBv1.0/g/DDATA/edge/d{number}", payload(metric("x", 7, f12=1.0)), float(number))])
     assert [*core._intake.aliases] == ["d7", "d8", "d9"]
+
+
+def test_made_up_devices_do_not_drop_the_aliases_of_one_that_sends(monkeypatch):
+    """They did; a gateway that ran did not notice, but one that had started again could not read its data."""
+    monkeypatch.setattr(intake, "MAX_ALIASED", 3)
+    models = Models(channels_procedure("x"))
+    core, _ = new_core(models, Bindings.single(["x"], routes=(Route.of("p/+/{node}", "sparkplug"),)))
+    core.take([raw("p/DBIRTH/real", payload(metric("x", 7, f12=1.0)))])
+    for number in range(10):
+        core.take([raw(f"p/DBIRTH/made-up-{number}", payload(metric("x", 7, f12=1.0)), number + 0.5)])
+        core.take([raw("p/DDATA/real", payload(metric(None, 7, f3=NOON + number, f12=1.0)), number + 1.0)])
+    assert [*core._intake.aliases] == ["made-up-8", "made-up-9", "real"]
+    for each in (core, restored(core, models)):
+        each.take([raw(f"p/DDATA/{name}", payload(metric(None, 7, f12=1.0))) for name in ("real", "made-up-0")])
+        assert each._intake.counters["unbound"] == 1
+
+
+def test_what_would_have_come_leaves_aliases_as_they_are():
+    """A birth that is sent again is not in the log, so it must not rename what a later one has named."""
+    core, _ = new_core(
+        Models(channels_procedure("x")), Bindings.single(["x"], routes=(Route.of("p/{node}", "sparkplug"),))
+    )
+    first = raw("p/d1", payload(metric("x", 7, f12=1.0)))
+    core.take([first, raw("p/d1", payload(metric("x", 8, f12=1.0), metric("y", 7, f12=1.0)), 1.0)])
+    assert core.has_come(first)
+    assert core._intake.aliases == {"d1": {7: "y", 8: "x"}}
 
 
 def test_what_was_kept_while_offline_comes_in_order_of_time():

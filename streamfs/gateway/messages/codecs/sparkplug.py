@@ -1,6 +1,6 @@
 """Sparkplug B payloads: metrics by name, or by the alias that a birth has given them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -29,7 +29,10 @@ _WRITTEN: Mapping[int | None, tuple[str, type, int]] = {
 """Field, type and bits, 0 if it is not whole, of the value that metrics of these types have (6.4.16)."""
 
 MAX_ALIASES = 65_536
-"""Aliases and types of a device's metrics that are remembered, apart from those of its last message."""
+"""Aliases and types of a device's metrics that are remembered, apart from those of its last message.
+
+If there are more, all are forgotten until the device's next birth.
+"""
 
 _QUALITY, _GOOD = b"Quality", 192
 """A property of metrics, and what it is while the value holds (6.4.18); 0 is bad, 500 stale."""
@@ -105,15 +108,15 @@ class SparkplugCodec:
 
 
 class NamedCodec:
-    """A codec that knows the aliases of one device, and adds to them."""
+    """A codec that adds to the aliases of one device, which `aliases` returns each time that it is read."""
 
-    def __init__(self, codec: SparkplugCodec, aliases: Aliases) -> None:
+    def __init__(self, codec: SparkplugCodec, aliases: Callable[[], Aliases]) -> None:
         self._codec = codec
         self._aliases = aliases
 
     def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Several:  # noqa: ARG002
         """Decode a payload; see `Codec`."""
-        return self._codec.decode_named(payload, self._aliases)
+        return self._codec.decode_named(payload, self._aliases())
 
 
 class Metric(NamedTuple):
