@@ -89,7 +89,8 @@ def _read_given(given: Sequence[Path], layout: Layout, *, count: bool) -> ReadSt
 
 def _opened(paths: Sequence[Path], without: Sequence[Path], layout: Layout) -> list[Table]:
     """Open the files of a recording; where the header is not the first line, propose what else is missing, too."""
-    is_table = layout.long is not None or layout.names_columns
+    said = (layout.label, layout.columns, layout.labels, layout.group_column, layout.window, layout.time_format)
+    is_table = layout.long is not None or layout.names_columns or any(each is not None for each in said)
     try:
         return open_tables(paths, without, Start(layout.header, layout.column_names, is_table))
     except LayoutError as error:
@@ -138,8 +139,10 @@ def _kinds(tables: Sequence[Table]) -> str:
 
 def _beyond(tables: Sequence[Table], layout: Layout, error: LayoutError) -> str:
     """Return what else is wrong with tables once a column that is guessed names their streams."""
+    if not error.proposal:
+        return ""
     for guessed in guess(tables, layout, error):
-        if error.proposal and set(guessed) == {"stream"}:
+        if set(guessed) == {"stream"}:
             try:
                 _read(tables, replace(layout, **guessed))
             except DataError as other:

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from streamfs import StreamSet
+from streamfs.data.recordings import csv_text
 from streamfs.errors import DataError, LayoutError
 
 VALUES = np.arange(40.0).reshape(4, 10) / 8.0
@@ -62,6 +63,83 @@ def test_lines_of_archives_may_have_a_class_each(tmp_path):
         StreamSet.read(tmp_path / "log.tsv")
 
 
+TIMES, TICKS = (["7", "7", "8", "8"], ["2026-01-01 00:00:00"] * 4), [f"t{tick}" for tick in range(10)]
+CHANNELS = [f"emg{number}" for number in range(10)]
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log_train.csv"])
+@pytest.mark.parametrize(
+    ("header", "firsts", "message"),
+    [
+        (["timestamp", *TICKS], TIMES[0], "has no column 'time'"),
+        (["ms", *CHANNELS], TIMES[0], "has no column 'time'"),
+        (["Date", *TICKS], TIMES[1], "try time='Date'"),
+        (["label", *CHANNELS], ["rest", "rest", "fist", "fist"], "has no column 'time'"),
+        (["device", *map(str, range(10))], ["a", "a", "b", "b"], "has no column 'time'"),
+        (["label", *TICKS], TIMES[1], "has no column 'time'"),
+        ([], TIMES[1], "give column_names"),
+        ([], ["1764400000", "1764400000", "1764400001", "1764400001"], "give column_names"),
+        ([], ["0", "20", "40", "60"], "give column_names"),
+        (["", *map(str, range(10))], ["0", "1", "2", "3"], "has no column 'time'"),
+    ],
+)
+def test_rows_of_times_and_channels_are_no_series(tmp_path, name, header, firsts, message):
+    text = (",".join(header) + "\n" if header else "") + lines(*firsts, separator=",")
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(LayoutError, match=message):
+        StreamSet.read(tmp_path / name, labelled=False)
+
+
+@pytest.mark.parametrize("said", [{"window": 4.0}, {"labels": "runs"}, {"label": "label"}, {"columns": ["t1"]}])
+def test_lines_are_rows_of_what_is_said_of_a_table(tmp_path, said):
+    text = ",".join(HEADED) + "\n" + lines(*FOUR, separator=",")
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(LayoutError, match="has no column 'time'"):
+        StreamSet.read(tmp_path / "t.csv", **said)
+
+
+@pytest.mark.parametrize(
+    ("name", "classes"),
+    [
+        ("a.tsv", ("1234567", "1234568", "1234567", "1234568")),
+        ("a_TRAIN.tsv", ("-1", "-1", "1", "1")),
+        ("a_TRAIN.tsv", ("up", "down", "left", "right")),
+    ],
+)
+def test_classes_stay_apart(tmp_path, name, classes):
+    (tmp_path / name).write_text(lines(*classes), encoding="utf-8")
+    assert StreamSet.read(tmp_path / name).labels.tolist() == [*classes]
+
+
+def test_numbers_are_one_class_however_they_are_written(tmp_path):
+    rows = re.sub("(?m)^(.),(.*)$", r"\2,\1.0", lines(*FOUR, separator=","))
+    (tmp_path / "a.arff").write_text(ARFF + "@attribute target {1.0,2.0}\n@data\n" + rows, encoding="utf-8")
+    assert StreamSet.read(tmp_path / "a.arff").labels.tolist() == [*FOUR]
+
+
+def test_a_first_series_that_counts_is_no_header(tmp_path):
+    rising = "up" + "".join(f"\t{tick}" for tick in range(10)) + "\n"
+    (tmp_path / "a_TRAIN.tsv").write_text(rising + lines("up", "down", "up", "down"), encoding="utf-8")
+    assert len(StreamSet.read(tmp_path / "a_TRAIN.tsv")) == 5
+    (tmp_path / "a_TRAIN.tsv").write_text(rising + lines("a", "b", "a", "b"), encoding="utf-8")
+    with pytest.raises(LayoutError, match="has no column 'time'"):
+        StreamSet.read(tmp_path / "a_TRAIN.tsv")
+
+
+def test_a_first_series_may_be_shorter_than_others(tmp_path):
+    (tmp_path / "a.tsv").write_text(lines(*FOUR).replace("1\t1.125\n", "\t\n"), encoding="utf-8")
+    assert StreamSet.read(tmp_path / "a.tsv").lengths.tolist() == [8, 10, 10, 10]
+
+
+def test_all_lines_say_whether_they_are_series(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_text, "BLOCK", 1)  # a line or two in each
+    (tmp_path / "a.tsv").write_text(lines(*FOUR), encoding="utf-8")
+    assert len(StreamSet.read(tmp_path / "a.tsv")) == 4
+    (tmp_path / "a.tsv").write_text(lines(*FOUR) + lines(*FOUR).replace("2\t", "0.25\t"), encoding="utf-8")
+    with pytest.raises(LayoutError, match="give column_names"):
+        StreamSet.read(tmp_path / "a.tsv")
+
+
 def test_lines_are_rows_of_a_table_whose_columns_are_said(tmp_path):
     text = (
         "node," + ",".join(f"s{number}" for number in range(10)) + "\n" + lines("1", "1", "2", "2", separator=",")
@@ -74,8 +152,10 @@ def test_lines_are_rows_of_a_table_whose_columns_are_said(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.tsv", lines(*FOUR).replace("1.5", "low"), "x2 of .*a.tsv is 'low' in row 2, expected a number"),
+        ("a.tsv", lines(*FOUR).replace("1.5", "low"), "value 3 of .*a.tsv is 'low' in row 2, expected a number"),
         ("a.tsv", lines(*FOUR) + "1" + "\t2" * 11 + "\n", "has 12 cells, expected 11"),
+        ("a.tsv", lines(*FOUR) + lines("1", "", "2", "1"), "series 6 of .*a.tsv has no class"),
+        ("a.arff", "@relation x\n@data\n1,2\n", "has features on each line, .*Instances.read"),
         (
             "a.arff",
             "@attribute a real\n@attribute c {u}\n@data\n1,u\n",

@@ -13,7 +13,7 @@ from streamfs.errors import DataError, MissingExtraError, TrainingError
 from streamfs.experiments.early import methods, protocol, triggers
 from streamfs.experiments.early.protocol import row_of, trial_of
 from streamfs.experiments.early.series import LabelledSeries, Split
-from streamfs.experiments.early.sets import sets_in
+from streamfs.experiments.early.sets import SeriesFiles, sets_in
 
 WHEN = np.arange(1, 6) / 5
 
@@ -141,12 +141,24 @@ def test_sets_that_cannot_be_compared_are_refused(tmp_path):
     (tmp_path / "a_TEST.parquet").unlink()
     (tmp_path / "a_test.csv").unlink()
     for text, message in {
-        "1\tx": "has no column 'time'",
+        "1\tx": "is 'x' in row 1, expected a number",
         "": "is empty",
-        "1" + "\t2" * 10 + "\n1" + "\t2" * 11 + "\n": "row 1 has 12 cells, expected 11",
+        "1" + "\t2" * 10 + "\n1" + "\t2" * 11 + "\n": "has 12 cells, expected 11$",
     }.items():
         (tmp_path / "a_test.tsv").write_text(text, encoding="utf-8")
         refused(tmp_path, f"a_test.tsv.*{message}")
+
+
+@pytest.mark.parametrize(
+    ("header", "classes"), [("", [1, 2]), ("label\ta\tb\tc\n", [1, 2]), ("", [1.5, 2.5]), ("", range(15))]
+)
+def test_lines_of_a_set_are_known_to_be_series(tmp_path, header, classes):
+    lines = "".join(f"{name}\t0.5\t1\t{number}\n" for number, name in enumerate([*classes] * 4))
+    (tmp_path / "a.tsv").write_text(header + lines, encoding="utf-8")
+    train, test = SeriesFiles(tmp_path / "a.tsv").split(0)
+    assert len(train.labels) + len(test.labels) == 4 * len(classes)
+    assert {*train.labels} == {*map(str, classes)}
+    assert train.values.shape[1:] == (3, 1)
 
 
 def test_the_command_compares_methods_on_the_sets_of_a_folder(tmp_path, monkeypatch, capsys):

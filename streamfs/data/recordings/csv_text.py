@@ -58,7 +58,7 @@ class Start(NamedTuple):
     names : sequence of str, optional
         Names of all columns, if there is no header; or in place of that which `header` names.
     is_table : bool
-        Whether there is a row for each time, since columns are said.
+        Whether columns are named, so that lines are rows of a table.
     """
 
     header: Sequence[str] | None = None

@@ -19,15 +19,17 @@ from streamfs.data.recordings.csv_separators import cells_of, first_lines, separ
 from streamfs.data.recordings.csv_text import AT_ONCE, CsvText, Start, require_text
 from streamfs.data.recordings.series_lines import (
     are_classes,
+    begin_lines,
     begins_series,
     class_place,
-    names_values,
+    names_ticks,
     plain_class,
     read_arff_series,
     series_rows,
 )
 from streamfs.data.recordings.ts_files import read_ts
 from streamfs.data.recordings.words import GROUPED
+from streamfs.data.text_table import number_of
 from streamfs.errors import DataError, LayoutError
 
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".ts", ".ts.gz", ".parquet")
@@ -45,6 +47,8 @@ _OTHERS = {
 
 BATCH = 2**17
 """Rows of a Parquet file or frame that are looked at together."""
+
+_MANY_LINES = 1000  # by which lines that are no series are known without the others
 
 _NO_ROWS = "it is neither a list of objects in JSON, nor has one on each line"
 _REASONS = {
@@ -161,8 +165,8 @@ def _opened(path: Path, name: str, start: Start, ending: str) -> Table:
         return _of_series(found, _SERIES[ending](path, name))
     text = CsvText(path, start)
     cells, row, separator = _csv_header(text)
-    is_series = start == AT_ONCE and begins_series(cells[class_place(cells) :])
-    if is_series and (lines := _class_lines(path, cells, separator)) is not None:
+    is_open = start == AT_ONCE and begins_series(cells[class_place(cells) :])
+    if is_open and (lines := _class_lines(path, cells, separator)) is not None:
         return _of_series(found, _series(lines, path, name))
     text.require_header(cells, row)
     columns = all_named(cells)
@@ -175,20 +179,55 @@ def _of_series(found: Callable[..., Table], rows: pl.DataFrame) -> Table:
     return found(rows.columns, partial(iter, [rows]), counts_ticks=True)
 
 
+def open_series(path: Path) -> Table:
+    """Open a text file of which each line is known to be a class and its series; the first may name them."""
+    name = bare_name(path.name)
+    try:
+        cells, _, separator = _csv_header(CsvText(path))
+        lines = pl.concat(_line_parts(path, cells, separator))
+        is_named = number_of(cells[0]) is None and cells[0] not in lines["class"][1:]
+    except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise _unreadable(path, error) from error
+    except DataError as error:
+        raise DataError(str(error).partition(" as in the header")[0]) from error
+    if lines.width == 1:
+        raise DataError(f"{path} has no series, expected a class and values on each line")
+    return _of_series(
+        partial(Table, str(path), name, path.parent.name), _series(lines[int(is_named) :], path, name)
+    )
+
+
 def _class_lines(path: Path, cells: Sequence[str], separator: str) -> pl.DataFrame | None:
-    """Return the lines of a text file, if each is a class and the values of its series."""
-    place = class_place(cells)
-    values = [f"x{tick}" for tick in range(len(cells) - place - 1)]
-    names = [*["index"][:place], "class", *values]
-    parts = _csv_parts(CsvText(path, Start(names=names)), names, separator)
+    """Return the lines of a text file, if each surely is a class and the values of its series."""
+    own = cells[class_place(cells) :]
+    is_headed, file = names_ticks(own), path.name if own[0] else ""  # an index is no archive's
+    are_known = are_classes if is_headed and own[0] else partial(begin_lines, own)
+    parts = _line_parts(path, cells, separator)
     first = next(parts)
-    lines = first[int(names_values(cells[place:], first["class"][1:])) :]
-    return pl.concat([lines, *parts])[:, place:] if are_classes(lines["class"], path.name) else None
+    if len(first) > _MANY_LINES and not are_known(first["class"][int(is_headed) :].drop_nulls(), file):
+        return None
+    lines = pl.concat([first, *parts])[int(is_headed) :]
+    lines = lines.filter(pl.col("class").ne_missing(own[0] or None)) if is_headed else lines
+    return lines if are_known(lines["class"].drop_nulls(), file) else None
+
+
+def _line_parts(path: Path, cells: Sequence[str], separator: str) -> Iterator[pl.DataFrame]:
+    """Yield the lines of a text file as classes and values, also the first."""
+    place = class_place(cells)
+    values = [f"value {tick}" for tick in range(1, len(cells) - place)]
+    names = [*["index"][:place], "class", *values]
+    try:
+        for part in _csv_parts(CsvText(path, Start(names=names)), names, separator):
+            yield part[:, place:]
+    except DataError as error:  # which names the columns, as nobody has
+        raise DataError(str(error).partition(" as in column_names")[0]) from error
 
 
 def _series(lines: pl.DataFrame, path: Path, name: str) -> pl.DataFrame:
     """Return the rows of series, each of which is a line."""
     labels = texts_of(lines["class"], path).map_elements(plain_class, pl.String)
+    for series in (labels == "").arg_true().head(1):
+        raise DataError(f"series {series + 1} of {path} has no class")
     values = np.stack([numbers_of(cells, path) for cells in lines.get_columns()[1:]], axis=1)
     return series_rows(name, labels, values)
 

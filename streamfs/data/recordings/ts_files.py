@@ -35,7 +35,7 @@ def read_ts(path: Path, name: str) -> pl.DataFrame:
         elif line and line[0] not in "#%@":
             numbered, where = f"{name}-{len(streams)}", f"line {number} of {path}"
             streams.append(_stream(numbered, line, where, is_labelled=is_labelled))
-    none = pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.String))
+    none = pl.DataFrame(schema={**dict.fromkeys(COLUMNS, pl.String), "time": pl.Float64})
     return pl.concat(streams, how="diagonal") if streams else none
 
 

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamfs.data.recordings.layout import Layout
+from streamfs.data.recordings.tables import open_series
+from streamfs.data.stream_files import read_tables
 from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 from streamfs.experiments.early.series import Split
@@ -33,8 +36,8 @@ class SeriesFiles:
         DataError
             If a file cannot be read, series differ in length, or a reading is missing.
         """
-        streams = StreamSet.read(self.train)
-        halves = streams.split(0.5, seed) if self.test is None else (streams, StreamSet.read(self.test))
+        streams = read_series(self.train)
+        halves = streams.split(0.5, seed) if self.test is None else (streams, read_series(self.test))
         try:
             return Split.of(*halves)
         except DataError as error:
@@ -68,3 +71,10 @@ def _files(name: str, parts: Mapping[str, Path]) -> SeriesFiles:
     if {*parts} == {"train", "test"}:
         return SeriesFiles(parts["train"], parts["test"])
     raise DataError(f"{name} has {', '.join(path.name for path in parts.values())}, expected {EXPECTED}")
+
+
+def read_series(path: Path) -> StreamSet:
+    """Read a file as `StreamSet.read` does; a line of a ``.tsv`` file is a class and its series, as in UCR's."""
+    if not path.name.lower().endswith((".tsv", ".tsv.gz")):
+        return StreamSet.read(path)
+    return StreamSet.of_read(read_tables([open_series(path)], Layout()))
