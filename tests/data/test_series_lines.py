@@ -175,10 +175,40 @@ def test_what_is_wrong_with_a_line_is_named(tmp_path, name, text, message):
         StreamSet.read(tmp_path / name)
 
 
-def test_a_folder_of_both_parts_is_refused(tmp_path):
-    files = [tmp_path / f"Coffee_{part}.tsv" for part in ("TRAIN", "TEST")]
+def test_both_parts_of_an_archive_are_refused_unless_named(tmp_path):
+    (tmp_path / "Coffee").mkdir()
+    files = [tmp_path / "Coffee" / f"Coffee_{part}.tsv" for part in ("TRAIN", "TEST")]
     for file in files:
         file.write_text(lines(*FOUR), encoding="utf-8")
-    with pytest.raises(DataError, match=r"Coffee_TRAIN.tsv to train on and Coffee_TEST.tsv to test with"):
+    for found in (tmp_path, f"{tmp_path}/*", f"{tmp_path}/*/*.tsv"):
+        with pytest.raises(DataError, match=r"Coffee_TRAIN.tsv to train on and .*Coffee_TEST.tsv to test with"):
+            StreamSet.read(found)
+    with pytest.raises(DataError, match=r" has Coffee.Coffee_TRAIN.tsv"):
         StreamSet.read(tmp_path)
     assert len(StreamSet.read(files)) == 2 * len(StreamSet.read(files[0]))
+    for name in ("a_train.csv", "a_test.csv"):  # of nobody's archive
+        (tmp_path / "own").mkdir(exist_ok=True)
+        (tmp_path / "own" / name).write_text("time,x\n0,1\n1,2\n", encoding="utf-8")
+    assert len(StreamSet.read(tmp_path / "own", labelled=False)) == 2
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.tsv", lines(*FOUR)), ("a.ts", "@data\n1,2,3,4,5,6:u\n1,2,3:v\n")])
+def test_series_are_thinned_if_asked(tmp_path, name, text):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    whole = StreamSet.read(tmp_path / name)
+    assert StreamSet.read(tmp_path / name, period=2.0).lengths.tolist() == whole.lengths.tolist()
+    thinned = StreamSet.read(tmp_path / name, period=2.0, resample="last")
+    assert (thinned.period, thinned.n_ticks) == (2.0, whole.n_ticks // 2 + 1)
+
+
+def test_beside_times_a_tick_of_series_is_a_second(tmp_path):
+    (tmp_path / "a.ts").write_text("@data\n1,2,3:u\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("stream,time,label,x0\nb,0,v,1\nb,0.5,v,2\n", encoding="utf-8")
+    streams = StreamSet.read([tmp_path / "a.ts", tmp_path / "b.csv"], period=0.5)
+    assert dict(zip(streams.names, streams.lengths.tolist(), strict=True)) == {"a-0": 5, "b": 2}
+
+
+def test_a_ts_file_without_series_has_no_rows(tmp_path):
+    (tmp_path / "a.ts").write_text("@classLabel true u v\n@data\n", encoding="utf-8")
+    with pytest.raises(DataError, match="has no readings: it has no rows"):
+        StreamSet.read(tmp_path / "a.ts")

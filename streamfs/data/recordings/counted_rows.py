@@ -13,8 +13,11 @@ _NAME = "\0name"
 
 
 def with_times(table: Table, layout: Layout) -> Table:
-    """Return a table with times, if these are those of counted rows and no column is called so, or count ticks."""
-    if table.counts_ticks and layout.time_columns == (TIME,):
+    """Return a table with times, if these are those of counted rows and no column is called so, or count ticks.
+
+    To resample, a tick of a series is a second, of which `period` are put together.
+    """
+    if table.counts_ticks and layout.time_columns == (TIME,) and layout.resample is layout.time_format is None:
         return table._replace(parts=partial(_in_seconds, table, layout.period or 1.0))
     if layout.time != ROWS or ROWS in table.columns or layout.long is not None:
         return table

@@ -24,7 +24,7 @@ BOM = b"\xef\xbb\xbf"
 BLOCK = 2**20
 """Bytes of a file that are looked at together, but for the rest of a row."""
 
-ARRAYS = "put its class first, before ten values or more, or give arrays to StreamSet(values, labels, columns)"
+ARRAYS = "call its class and ten values or more label, 0, 1 and so on, or give arrays to StreamSet"
 """What to do about files with a stream on each line."""
 
 _LONGEST_ROW = 2**26  # bytes

@@ -50,8 +50,13 @@ def _naming(table: Table, layout: Layout) -> dict[str, Any]:
 
 
 def recorded(tables: Sequence[Table], layout: Layout) -> list[Table]:
-    """Return the tables of readings: all but that of the labels, with times if these are those of counted rows."""
-    return [with_times(table, layout) for table in tables if table.source != str(layout.labels)]
+    """Return the tables of readings: all but that of the labels, with times if these are those of counted rows.
+
+    Ticks are counted in seconds beside tables with times.
+    """
+    found = [table for table in tables if table.source != str(layout.labels)]
+    counts = all(table.counts_ticks for table in found)
+    return [with_times(table._replace(counts_ticks=counts), layout) for table in found]
 
 
 def _label_file(tables: Sequence[Table], layout: Layout) -> dict[str, Any] | None:

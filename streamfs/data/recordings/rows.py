@@ -189,7 +189,7 @@ class MissingColumnError(LayoutError):
     def __init__(self, table: Table, field_name: str, column: str) -> None:
         known = f"only {first_cells(table.columns)}{nearest(str(column), table.columns)}"
         if _SERIES.fullmatch(" ".join(table.columns)):
-            known = f"but a stream on each line: {ARRAYS}"
+            known = f"{known}; if a stream is on each line, {ARRAYS}"
         super().__init__(f"{table.source} has no column {column!r}, {known}")
         self.field_name = field_name
 

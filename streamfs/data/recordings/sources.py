@@ -19,8 +19,8 @@ def open_tables(
     ----------
     paths : path or sequence of paths
         Files, folders and patterns such as ``runs/*.csv``. Of a folder, all CSV, TSV and Parquet files in it and
-        in its folders are read; both parts of a set of an archive are refused there. A path that exists is no
-        pattern.
+        in its folders are read. Both parts of a set of an archive are refused, unless they are named. A path that
+        exists is no pattern.
     without : iterable of paths
         Files that are not part of the recording, although they are in its folder.
     start : Start
@@ -47,21 +47,22 @@ def _files(path: Path) -> Sequence[Path]:
         found = [Path(each) for each in glob(str(path), recursive=True)]  # noqa: PTH207 - Path.glob needs a folder
         if not found:
             raise DataError(f"no file is named like {path}")
-        return sorted(file for each in found for file in _files(each))
+        files = sorted(file for each in found for file in _files(each))
+        _require_one_part(path, files)
+        return files
     if not path.exists():
         raise DataError(f"{path} cannot be read: No such file or directory")
     return [path]
 
 
-def _require_one_part(folder: Path, files: Sequence[Path]) -> None:
-    """Refuse a folder with both parts of a set of an archive, such as Coffee_TRAIN and Coffee_TEST."""
-    by_name = {bare_name(str(file)).lower(): file for file in files}
+def _require_one_part(source: Path, files: Sequence[Path]) -> None:
+    """Refuse a folder or pattern with both parts of a set of an archive, such as Coffee_TRAIN and Coffee_TEST."""
+    by_name = {bare_name(str(file)): file for file in files}
     for name, file in by_name.items():
-        other = by_name.get(f"{name.removesuffix('_train')}_test")
-        if other is not None and name.endswith("_train"):
-            raise DataError(
-                f"{folder} has {file.name} to train on and {other.name} to test with: name one of them, or both"
-            )
+        other = by_name.get(f"{name.removesuffix('_TRAIN')}_TEST")
+        if other is not None and name.endswith("_TRAIN"):
+            train, test = (str(each.relative_to(source)) if source.is_dir() else each for each in (file, other))
+            raise DataError(f"{source} has {train} to train on and {test} to test with: name one of them, or both")
 
 
 def _is_shown(file: Path, folder: Path) -> bool:
