@@ -12,7 +12,7 @@ from streamfs.gateway.operations.health import Statistics
 from streamfs.gateway.operations.numbering_notes import NumberingNotes
 from streamfs.gateway.operations.promise_warnings import promise_warnings
 from streamfs.gateway.settings.proposals import suggestion
-from streamfs.gateway.transport.steady_clock import SteadyClock
+from streamfs.gateway.transport.transport import Transport
 
 if TYPE_CHECKING:
     from streamfs.gateway.core.routes import Route
@@ -36,20 +36,28 @@ class AllWarnings:
         core: Core,
         statistics: Statistics,
         dead_letters: DeadLetters,
-        clock: SteadyClock,
+        transport: Transport,
         lease: "Lease | None",
     ) -> None:
         """Look again, at a monotonic time."""
         self._routes = core.roster.routes.routes
         if self._of_numbers.is_due(now):
             self._of_numbers.update(core.numbering(), core.roster.names, now)
-        self.clocks = clock_warnings(core.clocks_astray(clock.now()), clock.step)
+        self.clocks = clock_warnings(core.clocks_astray(transport.clock.now()), transport.clock.step)
+        of_data = self._of_data.update(
+            now,
+            statistics.counters,
+            dead_letters.last,
+            core.orphans,
+            core.unheard(),
+            is_connected=transport.is_connected,
+        )
         self.others = [
             *([] if lease is None else lease.troubles),
             *promise_warnings(statistics.promise, self._labels),
             *device_warnings(core.conduct.devices.values()),
             *unguarded_warning(core.conduct.unguarded),
-            *self._of_data.update(now, statistics.counters, dead_letters.last, core.orphans, core.unheard()),
+            *of_data,
             *self._of_numbers.warnings,
         ]
 

@@ -63,7 +63,7 @@ class Reports:
         core = self._cycle.core
         self._left_out.update(core.left_out(), core.roster.name, now)
         self.count(now)
-        self._warnings.update(now, core, self.statistics, self._dead_letters, self._transport.clock, lease)
+        self._warnings.update(now, core, self.statistics, self._dead_letters, self._transport, lease)
         self._notes.update(self.statistics.counters)
 
     def health(self, loop_age: float) -> Health:

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from math import inf
 from typing import NamedTuple
 
 from streamfs.gateway.core.unheard import Unheard
@@ -50,7 +49,8 @@ class DataWarnings:
     def __init__(self, suggest: Callable[[str], str] = lambda _: "") -> None:
         self._suggest = suggest
         self._named: set[str] = set()  # topics that the log has named
-        self._begun = inf  # monotonic time of the first update
+        self._n_connections = -1.0
+        self._connected_at = 0.0  # monotonic time from which on this connection holds
         self._seen: dict[str, tuple[float, float]] = {}  # of each counter, and the monotonic time of its last rise
 
     def update(
@@ -60,9 +60,16 @@ class DataWarnings:
         rejected: Mapping[str, LastRejected],
         orphans: Mapping[str, int],
         unheard: Unheard,
+        *,
+        is_connected: bool = True,
     ) -> list[str]:
-        """Return the warnings at a monotonic time; of topics that feed no stream as long as the gateway runs."""
-        self._begun = min(self._begun, now)
+        """Return the warnings at a monotonic time.
+
+        Topics that feed no stream are among them as long as the gateway runs, and silence only after `RECENT`
+        seconds of one connection.
+        """
+        if not is_connected or counters.get("connections", 0) != self._n_connections:
+            self._n_connections, self._connected_at = counters.get("connections", 0), now
         found = [
             f"{number} messages are dead letters ({cause}); the last, on {topic}: {error}"
             for cause, (number, topic, error, at) in sorted(rejected.items())
@@ -76,7 +83,7 @@ class DataWarnings:
                 found.append(f"{text} ({name}: {number:.0f})")
         self._name_once(orphans)
         found += [*_of_orphans(orphans), *_of_channels(unheard)]
-        if now >= self._begun + RECENT:
+        if now >= self._connected_at + RECENT:
             found += [_NOTHING] * (counters.get("received") == 0) + _of_nodes(unheard)
         return found
 

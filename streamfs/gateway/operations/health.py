@@ -58,7 +58,9 @@ class Health:
     clocks: Sequence[str] = ()  # warnings of clocks that are wrong
     data: Sequence[str] = ()  # warnings of messages and streams that are left out
     outbox_fullness: float = 0.0  # publications that wait for the broker, as a share of the bound
-    unanswered: float = 0.0  # seconds for which the broker has confirmed none of those under way
+    unanswered: float = (
+        0.0  # seconds for which the broker has confirmed none of those under way, while there is a connection
+    )
 
     def is_alive(self, limits: HealthLimits = DEFAULT_LIMITS) -> bool:
         """Whether the loop runs; if not, only a restart helps."""
@@ -89,7 +91,7 @@ class Health:
         ]
         if len(refused) > MOST_NAMED:
             found.append(f"the broker refuses {len(refused) - MOST_NAMED} further topics")
-        if self.unanswered > LONG_UNANSWERED:
+        if self.connected and self.unanswered > LONG_UNANSWERED:
             found.append(
                 f"the broker has confirmed nothing that was published for {self.unanswered:.0f} s: decisions and "
                 "control messages wait"

@@ -48,6 +48,27 @@ def test_a_gateway_to_which_nothing_has_come_for_long_says_so():
     assert warnings.update(RECENT, {"received": 1}, {}, {}, ALL_HEARD) == []
 
 
+def test_silence_counts_from_the_last_connection():
+    """Else a gateway without a broker was advised to look at access lists."""
+    silent, warnings = Unheard(n_silent=1, silent=("n1",)), DataWarnings()
+    of = {"received": 0, "connections": 0}
+    for at, n_connections, is_connected, n in (
+        (0.0, 0, False, 0),
+        (RECENT, 0, False, 0),
+        (RECENT + 1.0, 1, True, 0),
+        (2 * RECENT, 1, True, 0),
+        (2 * RECENT + 1.0, 1, True, 2),
+        (2 * RECENT + 2.0, 1, False, 0),
+        (2 * RECENT + 3.0, 2, True, 0),
+        (2 * RECENT + 4.0, 3, True, 0),
+        (3 * RECENT + 3.0, 3, True, 0),
+        (3 * RECENT + 4.0, 3, True, 2),
+    ):
+        counters = of | {"connections": n_connections}
+        found = warnings.update(at, counters, {}, {}, silent, is_connected=is_connected)
+        assert len(found) == n, at
+
+
 @pytest.mark.parametrize("counter", ["outbox_dropped", "dropped"])
 def test_what_was_dropped_is_warned_of_though_nothing_waits_any_more_and_logged(counter, caplog):
     (found,) = DataWarnings().update(1.0, {counter: 7}, {}, {}, ALL_HEARD)
