@@ -28,7 +28,7 @@ def publish_all(transport: Transport, publications: Sequence[Publication]) -> No
         for token in transport.confirmed():
             deadline = monotonic() + _PATIENCE
             waiting.pop(int(str(token)), None)
-        for token, reason in transport.refused():
+        for token, reason, _ in transport.refused():
             raise TransportError(f"{publications[int(str(token))].topic} was refused by the broker: {reason}")
         if not transport.is_connected:
             sent = min(waiting, default=sent)

@@ -28,11 +28,11 @@ class Outbox:
     """Publishes safe publications in order, and again after a reconnect, until the broker confirms them.
 
     It begins with the ``waiting`` ones of an earlier run. Those that the broker refuses are tried again, and later
-    ones on the same topic wait for them. A broker may end the connection in place of a refusal, with MQTT 3.1.1:
-    after `N_FRUITLESS` of these, publications go one at a time, until it is known which. If more than ``bound``
-    wait, some are dropped: first what a later one replaces, last those on topics that begin with ``dear``. Passing
-    publications, such as dead letters, follow the others, at most once; if `MAX_PASSING` of them wait, more are
-    dropped.
+    ones on the same topic wait for them; but those that are too large wait for the next connection, and nothing
+    waits for them. A broker may end the connection in place of a refusal, with MQTT 3.1.1: after `N_FRUITLESS` of
+    these, publications go one at a time, until it is known which. If more than ``bound`` wait, some are dropped:
+    first what a later one replaces, last those on topics that begin with ``dear``. Passing publications, such as
+    dead letters, follow the others, at most once; if `MAX_PASSING` of them wait, more are dropped.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Outbox:
     @property
     def refused(self) -> Mapping[str, str]:
         """Why the broker refuses publications, by topic; may be read from any thread."""
-        return dict(self._refused.reasons)
+        return self._refused.reasons
 
     @property
     def has_concluded(self) -> bool:
@@ -118,6 +118,7 @@ class Outbox:
         """Let what was under way as a connection was lost wait again, or take it for refused."""
         self._n_fruitless = 0 if self._is_fruitful else self._n_fruitless + bool(self._under_way)
         self._is_fruitful = False
+        self._answered_at = monotonic()
         if self._suspects and len(self._under_way) == 1:
             (number, publication), *_ = self._under_way.items()
             self._refuse(number, publication, FATAL)
@@ -127,32 +128,37 @@ class Outbox:
             self._suspects = set(self._under_way)
         lost = [each for each in self._under_way.items() if not self._refused.put_back(*each, monotonic())]
         self._suspects -= self._under_way.keys() - {number for number, _ in lost}
+        lost = sorted([*lost, *self._refused.take_too_large()])
         self._waiting.extendleft(reversed(lost))
         self._under_way.clear()
 
-    def _refuse(self, number: int, publication: Publication, reason: str) -> None:
+    def _refuse(self, number: int, publication: Publication, reason: str, *, is_of_topic: bool = True) -> None:
         del self._under_way[number]
         self._answered_at = monotonic()
         self._suspects.discard(number)
-        self._refused.refuse(number, publication, reason, monotonic())
+        if is_of_topic:
+            self._refused.refuse(number, publication, reason, monotonic())
+        else:
+            self._refused.set_aside(number, publication, reason)
 
     def _collect(self) -> None:
         if not self._under_way:
             self._answered_at = monotonic()
+        for number, reason, is_of_topic in self._transport.refused():
+            if isinstance(number, int) and number in self._under_way:
+                self._is_fruitful = True
+                self._refuse(number, self._under_way[number], reason, is_of_topic=is_of_topic)
         for number in self._transport.confirmed():
             if isinstance(number, int) and number in self._under_way:
-                topic = self._under_way.pop(number).topic
+                publication = self._under_way.pop(number)
+                topic = publication.topic
                 self._answered_at = monotonic()
                 self._suspects.discard(number)
                 self._is_fruitful = True
-                self._concluded.append(number)
+                self._concluded += (number, *self._refused.drop_replaced(number, publication))
                 self.counters["confirmed"] += 1
                 if topic in self._refused:
                     self._waiting.extendleft(reversed([*self._refused.accept(topic)]))
-        for number, reason in self._transport.refused():
-            if isinstance(number, int) and number in self._under_way:
-                self._is_fruitful = True
-                self._refuse(number, self._under_way[number], reason)
 
     def _try_again(self) -> None:
         """Publish a refused publication that is due."""

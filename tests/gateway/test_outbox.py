@@ -17,6 +17,7 @@ from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.operations.health import Health
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.transport.broker_address import parse_url
+from streamfs.gateway.transport.refusal import Refusal
 from streamfs.gateway.transport.transport import Transport
 
 pytestmark = pytest.mark.mqtt
@@ -84,6 +85,87 @@ def test_a_broker_that_confirms_nothing_is_noticed(monkeypatch):
     assert health.warnings() == [
         "the broker has confirmed nothing that was published for 40 s: decisions and control messages wait"
     ]
+
+
+def test_a_connection_that_is_lost_is_not_a_broker_that_confirms_nothing(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    transport = Narrow()
+    transport.confirmed = list
+    box = Outbox(transport)
+    box.add(*numbered(1, 2))
+    box.pump()
+    now[0] += 600.0
+    away = Health(False, False, storing=True, loop_age=0.0, lag=0.0, unanswered=box.seconds_without_answer)
+    assert (away.unanswered, away.warnings()) == (600.0, [])
+    transport.counters["connections"] += 1
+    box.pump()
+    now[0] += 1.0
+    assert box.seconds_without_answer == 1.0
+
+
+class Narrow:
+    """A transport that confirms what was sent, but for what is too large."""
+
+    def __init__(self):
+        self.most, self.sent, self.unread, self.counters = 10, [], [], {"connections": 1}
+
+    def publish(self, publication, number):
+        is_too_large = len(publication.payload) > self.most
+        (self.unread if is_too_large else self.sent).append(Refusal(number, "too large", is_of_topic=False))
+        return True
+
+    def confirmed(self):
+        confirmed = [refusal.token for refusal in self.sent]
+        self.sent = []
+        return confirmed
+
+    def refused(self):
+        unread, self.unread = self.unread, []
+        return unread
+
+
+def pump_for_long(box, monkeypatch):
+    now = [module.monotonic()]
+    monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    for _ in range(1000):
+        now[0] += 1.0
+        box.pump()
+
+
+def test_what_is_too_large_waits_for_another_connection_and_keeps_nothing_back(monkeypatch):
+    """Nothing of its topic was sent any more; it may never become smaller than what the broker takes."""
+    box = Outbox(transport := Narrow())
+    small = Publication("box/1", b"", retain=False)
+    box.add([1, 2, 3], [small, small._replace(payload=bytes(20)), small])
+    pump_for_long(box, monkeypatch)
+    assert (box.take_concluded(), len(box), box.refused) == ([1, 3], 1, {"box/1": "too large"})
+    transport.counters["connections"] += 1
+    box.pump()
+    box.pump()
+    assert (len(box), box.refused) == (1, {"box/1": "too large"})
+    transport.most = 20
+    transport.counters["connections"] += 1
+    box.pump()
+    box.pump()
+    assert (box.take_concluded(), len(box), box.refused) == ([2], 0, {})
+
+
+def test_what_is_too_large_and_replaced_is_not_sent_after_what_replaces_it(monkeypatch):
+    box = Outbox(Narrow())
+    box.add(
+        [1, 2, 3], [Publication("box/1", bytes(20)), Publication("box/2", bytes(20)), Publication("box/1", b"")]
+    )
+    pump_for_long(box, monkeypatch)
+    assert (box.take_concluded(), len(box), box.refused) == ([3, 1], 1, {"box/2": "too large"})
+
+
+def test_what_is_too_large_leaves_room(monkeypatch):
+    box = Outbox(Narrow(), bound=20)
+    box.add(range(1, 21), [Publication(f"box/{number}", bytes(20)) for number in range(20)])
+    pump_for_long(box, monkeypatch)
+    box.add(*numbered(21, 23))
+    assert (box.take_concluded(), len(box)) == ([1, 2, 3, 4], 18)
 
 
 class Falling:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from streamfs.gateway.messages.message import Message
 from streamfs.gateway.transport.backoff import Backoff
 from streamfs.gateway.transport.inbox import Inbox
+from streamfs.gateway.transport.refusal import Refusal
 from streamfs.gateway.transport.silence import Silence
 from streamfs.gateway.transport.steady_clock import SteadyClock
 
@@ -278,7 +279,7 @@ class SimulatedTransport:
 
     def refuse(self, token):
         if self._in_flight.pop(token, None) is not None:
-            self._refused.append((token, "not authorized"))
+            self._refused.append(Refusal(token, "not authorized"))
 
     def lose(self):
         """Lose the connection, and with it what is under way."""

@@ -222,7 +222,7 @@ class BrokerConnection(Client):
             self.unsubscribe(topics)
 
     def objection(self, publication: Publication) -> str:
-        """Return why the broker could never take a publication; empty if it can."""
+        """Return why a publication cannot be sent by this connection; empty if it can."""
         if not is_topic(publication.topic):
             return "not a topic to publish to"
         n_bytes = len(publication.topic.encode()) + len(publication.payload) + _MAX_OVERHEAD

@@ -24,6 +24,7 @@ from streamfs.gateway.transport.connection import (
     is_topic,
 )
 from streamfs.gateway.transport.inbox import Inbox
+from streamfs.gateway.transport.refusal import Refusal
 from streamfs.gateway.transport.remedies import refusal, stated
 from streamfs.gateway.transport.silence import Silence
 from streamfs.gateway.transport.steady_clock import SteadyClock
@@ -127,7 +128,7 @@ class Transport:
         self._left: dict[str, None] = {}
         self._refused: dict[str, str] = {}
         self._confirmed: list[object] = []
-        self._not_taken: list[tuple[object, str]] = []
+        self._not_taken: list[Refusal] = []
         self._warned: set[str] = set()
         self._failure = ""
         self._woken, self._waker = socket.socketpair()
@@ -256,7 +257,7 @@ class Transport:
             if not is_topic(publication.topic):
                 self._conclude(token)
             elif token is not None:
-                self._not_taken.append((token, objection))
+                self._not_taken.append(Refusal(token, objection, is_of_topic=False))
             return True
         if not connection.send(publication, token, qos):
             return False
@@ -269,8 +270,8 @@ class Transport:
         confirmed, self._confirmed = self._confirmed, []
         return confirmed
 
-    def refused(self) -> list[tuple[object, str]]:
-        """Return token and reason of the publications that the broker has refused since the last call."""
+    def refused(self) -> list[Refusal]:
+        """Return the publications that the broker has refused since the last call."""
         refused, self._not_taken = self._not_taken, []
         return refused
 
@@ -456,4 +457,4 @@ class Transport:
                 return
             self._note_refusal(topic, str(reason))
             if token is not None:
-                self._not_taken.append((token, str(reason)))
+                self._not_taken.append(Refusal(token, str(reason)))

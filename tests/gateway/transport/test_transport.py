@@ -248,7 +248,7 @@ def test_what_is_too_large_is_refused_and_what_no_broker_could_take_confirmed(ca
         assert sender.publish(Publication("t", bytes(900)), "small")
         assert sender.drain(PATIENCE)
         assert sender.confirmed() == ["no topic", "empty", "small"]
-        assert sender.refused() == [("large", "2022 bytes, it takes 1000")]
+        assert sender.refused() == [("large", "2022 bytes, it takes 1000", False)]
         assert sender.counters["refused_publications"] == 3
         assert sender.counters["lost_connections"] == 0
     assert "refuses a publication to t: 2022 bytes, it takes 1000" in caplog.text
@@ -263,7 +263,7 @@ def test_what_the_broker_forbids_to_publish_is_counted_and_not_confirmed(tmp_pat
         sender.publish(Publication("forbidden", b"2"), 2)
         until(sender, lambda _: sender.counters["refused_publications"] == 1)
         assert sender.confirmed() == [1]
-        assert sender.refused() == [(2, "Not authorized")]
+        assert sender.refused() == [(2, "Not authorized", True)]
         assert sender.refused() == []
     assert "refuses a publication to forbidden: Not authorized" in caplog.text
 
