@@ -2,6 +2,9 @@
 
 from typing import Any
 
+MOST_NAMES = 32_768
+"""Topics, nodes, devices or channels of which something is remembered, where anybody may make names up."""
+
 
 def keep_newest(known: dict[str, Any], name: str, value: object, most: int) -> None:
     """Set a value, and of more than `most` names forget the eldest.

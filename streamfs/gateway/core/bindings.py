@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 from feature_extractors.report import split_channel, split_column, split_opening
+from streamfs.base.newest import MOST_NAMES
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.feeds import Feed, feeds_of
 from streamfs.gateway.core.pairs import MAX_PAIRS, group_pairs
@@ -21,9 +22,6 @@ PAIR = ("a", "b")
 
 NONE = -1
 """The number of no route."""
-
-MAX_TOPICS = MAX_NAMES = 32_768
-"""Topics of which it is remembered whether payloads name the node, and names of which it is what they feed."""
 
 _ALONE = ""  # the role of a stream's only node
 _NOT_IN_ROLES = '.@"'
@@ -256,7 +254,7 @@ class Bindings:
         """Return the parts of a message, with the nodes that its payload names: see `routes.addressed`."""
         senders = self._senders.get(topic)
         if senders is None:
-            if len(self._senders) >= MAX_TOPICS:
+            if len(self._senders) >= MOST_NAMES:
                 self._senders.clear()
             senders = senders_of(self.routes, topic)
             if len(topic) <= LONGEST_TOPIC:
@@ -273,7 +271,7 @@ class Bindings:
         fed = self._fed.get(key)
         if fed is None:
             fed = feeds_of(name, self.node_channels, thins=thins)
-            if len(self._fed) >= MAX_NAMES:
+            if len(self._fed) >= MOST_NAMES:
                 self._fed.clear()
             if len(name) <= LONGEST_TOPIC:
                 self._fed[key] = fed

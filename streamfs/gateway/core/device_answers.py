@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from streamfs.base.newest import MOST_NAMES
 from streamfs.errors import PayloadError
 from streamfs.gateway.core.device_profile import Answer, Availability, Birth, DeviceProfile
 from streamfs.gateway.messages.codecs.paths import Paths
@@ -18,9 +19,6 @@ N_DIGITS = 12
 """Digits at the end of a UUID that are the number of a message."""
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-MAX_TOPICS = 32_768
-"""Topics of which it is remembered whether they have answers."""
 
 
 class Said(NamedTuple):
@@ -65,7 +63,7 @@ class Ear:
         """Return whether a topic has answers or births."""
         known = self._known.get(topic)
         if known is None:
-            if len(self._known) >= MAX_TOPICS:
+            if len(self._known) >= MOST_NAMES:
                 self._known.clear()
             known = self._known[topic] = any(template.match(topic) is not None for _, template, _ in self._all)
         return known

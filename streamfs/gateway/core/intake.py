@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from streamfs.base.newest import keep_newest
+from streamfs.base.newest import MOST_NAMES, keep_newest
 from streamfs.errors import PayloadError
 from streamfs.gateway.core._waiting import NONE
 from streamfs.gateway.core.energy_account import EnergyAccount
@@ -25,9 +25,7 @@ from streamfs.gateway.messages.topics import LONGEST_TOPIC, shown_topic
 BATTERY = "battery"
 """The channel by which a device says how full its battery is, which is shown to people."""
 
-MAX_ROUTES = 32_768
 MAX_ORPHANS = 1000
-MAX_ALIASED = 32_768
 
 COUNTERS = ("messages", "own", "unbound", "ignored", "repeated", "malformed", "oversize", "refused")
 
@@ -191,7 +189,7 @@ class Intake:
         if node == NONE:
             self.counters["refused"] += 1
             return None
-        if len(self._targets) >= MAX_ROUTES:
+        if len(self._targets) >= MOST_NAMES:
             self._targets.clear()
         target = self._targets[topic] = self._aim(node, routed, topic, partial(self._aliases_of, routed.called))
         return target
@@ -235,7 +233,7 @@ class Intake:
     def _aliases_of(self, device: str) -> Aliases:
         """Return the aliases of a device that is read; of too many, the one silent for longest loses its."""
         known = self.aliases.get(device, {})
-        keep_newest(self.aliases, device, known, MAX_ALIASED)
+        keep_newest(self.aliases, device, known, MOST_NAMES)
         return known
 
     def _slots(self, node: int, name: str, *, thins: bool) -> list[tuple[int, int]]:
@@ -251,7 +249,7 @@ class Intake:
         fed = self._roster.routes.fed_by(name, thins=thins)
         found = tuple((self._joiner.slot(0, channel), how) for channel, how in fed)
         numbers = tuple((number, how) for number, how in found if number != NONE)
-        if len(self._numbers[thins]) >= MAX_ROUTES:
+        if len(self._numbers[thins]) >= MOST_NAMES:
             self._numbers[thins].clear()
         if len(name) <= LONGEST_TOPIC:
             self._numbers[thins][name] = numbers

@@ -7,17 +7,17 @@ from typing import Any
 
 import orjson
 
-from streamfs.base.newest import keep_newest
+from streamfs.base.newest import MOST_NAMES, keep_newest
 from streamfs.gateway.messages.codecs import Reading, Reported
 
-MAX_TOPICS, MAX_CHANNELS = 32_768, 1000
-"""Topics that are remembered, and channels of each that are, apart from those of its last message."""
+MAX_CHANNELS = 1000
+"""Channels of a topic that are remembered, apart from those of its last message."""
 
 _BYTES = 8  # of a digest
 
 
 class Repeated:
-    """Remember what came last on each topic; of more than `MAX_TOPICS` the eldest are forgotten."""
+    """Remember what came last on each topic; of more than `MOST_NAMES` the eldest are forgotten."""
 
     def __init__(self) -> None:
         self._last: dict[str, Any] = {}  # a digest, or values by channel
@@ -30,7 +30,7 @@ class Repeated:
             said = payload
         digest = blake2b(said, digest_size=_BYTES).hexdigest()
         is_same = self._last.get(topic) == digest
-        keep_newest(self._last, topic, digest, MAX_TOPICS)
+        keep_newest(self._last, topic, digest, MOST_NAMES)
         return is_same
 
     def news(self, topic: str, parts: Iterable[tuple[str, Reported]]) -> tuple[tuple[str, Reported], ...]:
@@ -48,7 +48,7 @@ class Repeated:
                 last[channel] = part.value if isinstance(part, Reading) else None
             elif part.sequence is not None:
                 new.append((channel, part._replace(value=nan)))
-        keep_newest(self._last, topic, last, MAX_TOPICS)
+        keep_newest(self._last, topic, last, MOST_NAMES)
         return tuple(new)
 
     def to_state(self) -> dict[str, Any]:

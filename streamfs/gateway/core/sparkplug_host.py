@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from math import inf
 from typing import Any
 
-from streamfs.base.newest import keep_newest
+from streamfs.base.newest import MOST_NAMES, keep_newest
 from streamfs.errors import PayloadError
 from streamfs.gateway.core.device_answers import Said
 from streamfs.gateway.core.device_profile import DeviceProfile
@@ -14,9 +14,6 @@ from streamfs.gateway.messages.publication import Publication
 
 NAMESPACE = "spBv1.0"
 REBIRTH = "Node Control/Rebirth"
-
-MAX_KNOWN = 32_768
-"""Edge nodes, and devices that were born, that are remembered."""
 
 _OF_EDGES, _OF_DEVICES = ("NBIRTH", "NDATA", "NDEATH"), ("DBIRTH", "DDATA", "DDEATH")
 _EDGE_LEVELS, _DEVICE_LEVELS = 4, 5
@@ -28,7 +25,7 @@ class SparkplugHost:
 
     The messages of an edge node and its devices are numbered together. After a gap, or data that only have aliases
     of a birth that was not heard, the edge node is asked for its births: again after the least patience of the
-    profiles, since request and births can be lost. Of more than `MAX_KNOWN` the eldest are forgotten.
+    profiles, since request and births can be lost. Of more than `MOST_NAMES` the eldest are forgotten.
     """
 
     def __init__(self, profiles: Mapping[str, DeviceProfile]) -> None:
@@ -82,7 +79,7 @@ class SparkplugHost:
                 for metric in metrics
                 if metric.name.casefold() in self._written
             }
-            keep_newest(self._metrics, address, written, MAX_KNOWN)
+            keep_newest(self._metrics, address, written, MOST_NAMES)
         self._follow(edge, sequence, now, begins=kind == "NBIRTH")
         if address not in self._metrics and any(not metric.name for metric in metrics):
             self.want_births(topic, now)
@@ -102,7 +99,7 @@ class SparkplugHost:
         parted = _parted(topic)
         if parted is None or now < self._asked_at.get(parted[0], -inf) + self._patience:
             return
-        keep_newest(self._asked_at, parted[0], now, MAX_KNOWN)
+        keep_newest(self._asked_at, parted[0], now, MOST_NAMES)
         group, _, name = parted[0].partition("/")
         content = encode_metrics([Metric(REBIRTH, None, BOOLEAN, value=True)], now)
         self._requests.append(Publication(f"{NAMESPACE}/{group}/NCMD/{name}", content, retain=False))
@@ -140,7 +137,7 @@ class SparkplugHost:
         if sequence is None:
             return
         before = self._sequences.get(edge)
-        keep_newest(self._sequences, edge, sequence, MAX_KNOWN)
+        keep_newest(self._sequences, edge, sequence, MOST_NAMES)
         if not begins and before is not None and sequence != (before + 1) % _SEQUENCES:
             self.want_births(f"{NAMESPACE}/{edge.replace('/', '/NDATA/', 1)}", now)
 

@@ -134,8 +134,8 @@ def test_a_topic_that_is_too_long_feeds_no_stream_and_is_not_kept():
 
 def test_names_in_payloads_are_remembered_up_to_a_number(monkeypatch):
     """Whoever may publish could else fill memory with made-up channels, in a pack of SenML by its content type."""
-    monkeypatch.setattr(bindings, "MAX_NAMES", 5)
-    monkeypatch.setattr(intake, "MAX_ROUTES", 5)
+    monkeypatch.setattr(bindings, "MOST_NAMES", 5)
+    monkeypatch.setattr(intake, "MOST_NAMES", 5)
     core = begun()
     for number in range(20):
         names = [f"{number}.{each}{'m' * 1000 * (each == 3)}" for each in range(4)]
@@ -241,7 +241,7 @@ def test_a_payload_that_names_no_channel_needs_a_topic_that_does():
 
 
 def test_the_number_of_remembered_topics_is_bounded(monkeypatch):
-    monkeypatch.setattr(intake, "MAX_ROUTES", 8)
+    monkeypatch.setattr(intake, "MOST_NAMES", 8)
     core = begun(Bindings.single(["x", "y"]), lateness=0.0)
     core.take([message(f"n{i}", t, 1.0, channel=c) for t in (0.0, 1.0) for i in range(20) for c in "xy"])
     assert len(core._intake._targets) <= 8

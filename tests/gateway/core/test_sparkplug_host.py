@@ -40,7 +40,7 @@ def commands(effects, kind):
 
 def test_names_of_edge_nodes_and_devices_are_remembered_up_to_a_number(tmp_path, monkeypatch):
     """Whoever could publish filled memory and snapshots with made-up ones, and no bound on streams held."""
-    monkeypatch.setattr(sparkplug_host, "MAX_KNOWN", 5)
+    monkeypatch.setattr(sparkplug_host, "MOST_NAMES", 5)
     core = begun(tmp_path, "sparkplug")
     host = core.conduct._host
     for number in range(20):

@@ -138,7 +138,7 @@ def test_aliases_are_remembered_up_to_a_number(monkeypatch):
 
 
 def test_of_made_up_devices_few_aliases_are_known(monkeypatch):
-    monkeypatch.setattr(intake, "MAX_ALIASED", 3)
+    monkeypatch.setattr(intake, "MOST_NAMES", 3)
     models = Models(channels_procedure("x"))
     route = Route.of("spBv1.0/+/DDATA/+/{node}", "sparkplug", fields={"x": "x"})
     core, _ = new_core(models, Bindings.single(models.first.channels, routes=(route,)))
@@ -149,7 +149,7 @@ def test_of_made_up_devices_few_aliases_are_known(monkeypatch):
 
 def test_made_up_devices_do_not_drop_the_aliases_of_one_that_sends(monkeypatch):
     """They did; a gateway that ran did not notice, but one that had started again could not read its data."""
-    monkeypatch.setattr(intake, "MAX_ALIASED", 3)
+    monkeypatch.setattr(intake, "MOST_NAMES", 3)
     models = Models(channels_procedure("x"))
     core, _ = new_core(models, Bindings.single(["x"], routes=(Route.of("p/+/{node}", "sparkplug"),)))
     core.take([raw("p/DBIRTH/real", payload(metric("x", 7, f12=1.0)))])
