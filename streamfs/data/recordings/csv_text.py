@@ -27,6 +27,8 @@ BLOCK = 2**20
 ARRAYS = "call its class and ten values or more label, 0, 1 and so on, or give arrays to StreamSet"
 """What to do about files with a stream on each line."""
 
+_NOR_NAMED = ", nor _TRAIN or _TEST at the end of its name, by which each line would be a class and its series;"
+_MANY = 10  # numbers of a row that may be a series
 _LONGEST_ROW = 2**26  # bytes
 _MOST_SHOWN = 12  # cells of a row
 
@@ -161,7 +163,8 @@ class CsvText:
         has_numbers = all(map(VALUE.fullmatch, cells)) and any(map(_NUMBER.fullmatch, cells))
         if has_numbers or any(map(_FRACTION.fullmatch, cells)):
             needed = {"column_names": "the names of its columns, in their order"}
-            raise LayoutError(f"{path} has no header, its first row is {first_cells(cells)}", needed=needed)
+            nor = _NOR_NAMED if len(cells) > _MANY else ","
+            raise LayoutError(f"{path} has no header{nor} its first row is {first_cells(cells)}", needed=needed)
         if len(cells) == 1 and len(cells[0].split()) > 1:
             raise DataError(
                 f"{path} has one column, {cells[0]!r}, expected commas, semicolons, tabs or bars between several"

@@ -18,7 +18,7 @@ from streamfs.errors import DataError
 FEWEST = 10
 """Values of a series; what has fewer numbers on a line is a table."""
 
-_CLASS = (LABEL, "class", "target", "activity", "")  # the last above an index of pandas
+_CLASS = (LABEL, "class", "target", "activity")
 _LETTERS = re.compile(r"^(?:t|tick|step|att)_?(?=\d+$)", re.IGNORECASE)  # before the number of a tick
 _MOMENT = r"\d[-.:/]\d"  # in a date or a time of day
 _OF_ARCHIVE = re.compile(r".*_(train|test)\b.*", re.IGNORECASE)
@@ -29,107 +29,50 @@ def class_place(cells: Sequence[str]) -> int:
 
     Examples
     --------
-    >>> class_place(["", "label", "0", "1"]), class_place(["", "0", "1"])
+    >>> class_place(["", "label", "0", "1"]), class_place(["label", "0", "1"])
     (1, 0)
     """
-    return int(cells[:1] == [""] and number_of([*cells, ""][1]) is None)
+    return int(cells[:1] == [""])
 
 
-def names_ticks(cells: Sequence[str]) -> bool:
+def names_series(cells: Sequence[str]) -> bool:
     """Return whether a first line is a header: a name of classes, and numbers that rise by one from 0 or 1.
 
     Examples
     --------
-    >>> names_ticks(["label", "t0", "t1", "t2"]), names_ticks(["label", "emg0", "emg1", "emg2"])
+    >>> names_series(["label", *(f"t{tick}" for tick in range(10))]), names_series(["label", "t0", "t1"])
     (True, False)
     """
-    return cells[0].strip().lower() in _CLASS and _are_counted(cells[1:])
+    numbers = [number_of(_LETTERS.sub("", name)) for name in cells[1:]]
+    is_counted = numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)])
+    return len(numbers) >= FEWEST and cells[0].strip().lower() in _CLASS and is_counted
 
 
-def begins_series(cells: Sequence[str]) -> bool:
-    """Return whether a first line may be a class and its values, or name them.
-
-    Examples
-    --------
-    >>> begins_series(["label", *(f"t{tick}" for tick in range(10))])
-    True
-    """
-    values = [*takewhile(bool, cells[1:])]
-    are_values = cells[0] != "" and None not in map(number_of, values) and not any(cells[len(values) + 1 :])
-    return len(cells) > FEWEST and (names_ticks(cells) or (bool(values) and are_values))
-
-
-def are_classes(classes: pl.Series, file: str) -> bool:
-    """Return whether the first cells of lines below a name of classes are that: words or whole numbers.
-
-    There are twice as many lines as classes, but in a file of an archive, such as ``Coffee_TRAIN.txt``.
+def begins_series(cells: Sequence[str], file: str) -> bool:
+    """Return whether a first line may be a class and its values: in a file of an archive alone.
 
     Examples
     --------
-    >>> [are_classes(pl.Series(classes), "mine.csv") for classes in (["1", "2", "2", "1"], ["0", "1", "2"])]
+    >>> [begins_series(["walk", *map(str, range(10))], file) for file in ("Walks_TRAIN.tsv", "walks.tsv")]
     [True, False]
     """
-    numbers = _numbers(classes)
-    is_moment = numbers.is_null() & classes.str.contains(_MOMENT)
-    is_often = 2 * classes.n_unique() <= len(classes)
-    return bool((numbers.drop_nulls() % 1 == 0).all() and not is_moment.any()) and (
-        is_often or _is_of_archive(file)
-    )
+    values = [*takewhile(bool, cells[1:])]
+    are_numbers = bool(values) and None not in map(number_of, values) and not any(cells[len(values) + 1 :])
+    return len(cells) > FEWEST and cells[0] != "" and are_numbers and _OF_ARCHIVE.fullmatch(file) is not None
 
 
-def begin_lines(cells: Sequence[str], classes: pl.Series, file: str) -> bool:
-    """Return whether the first cells of lines without a header are surely classes, and not times or devices.
-
-    Parameters
-    ----------
-    cells : sequence of str
-        The first line.
-    classes : series
-        The first cells of all lines.
-    file : str
-        Name of the file.
+def are_classes(classes: pl.Series) -> bool:
+    """Return whether the first cells of lines are classes: words or whole numbers, on two lines each or so.
 
     Examples
     --------
-    >>> cells, mixed, sorted_ = ["1", "0.5"], pl.Series(["1", "2", "1", "2"]), pl.Series(["1", "1", "2", "2"])
-    >>> begin_lines(cells, mixed, "mine.csv"), begin_lines(cells, sorted_, "mine.csv")
-    (True, False)
+    >>> [are_classes(pl.Series(classes)) for classes in (["1", "2", "2", "1"], ["0", "1", "2"])]
+    [True, False]
     """
-    numbers = _numbers(classes)
-    if not are_classes(classes, file) or numbers.null_count() not in (0, len(classes)):
-        return False
-    if numbers.null_count() == 0:
-        return not _counts(numbers) or (_is_of_archive(file) and _are_few(numbers))
-    is_repeated = (classes == classes[0]).sum() > 1
-    return is_repeated or not _are_counted(cells[1:])  # which would be a header
-
-
-def _numbers(classes: pl.Series) -> pl.Series:
-    """Return classes as numbers; those that are words are null."""
-    return classes.str.strip_chars().cast(pl.Float64, strict=False)
-
-
-def _are_counted(names: Sequence[str]) -> bool:
-    """Return whether names are numbers, also behind letters, that rise by one from 0 or 1."""
-    numbers = [number_of(_LETTERS.sub("", name)) for name in names]
-    return numbers in ([*range(len(names))], [*range(1, len(names) + 1)])
-
-
-def _is_of_archive(file: str) -> bool:
-    return _OF_ARCHIVE.fullmatch(file) is not None
-
-
-def _counts(numbers: pl.Series) -> bool:
-    """Return whether numbers mostly rise, or mostly fall, as those of a clock or a counter do."""
-    steps = numbers.diff().drop_nulls()
-    fewer, more = sorted([int((steps < 0).sum()), int((steps > 0).sum())])
-    return more > 2 * fewer + 1 or (more > 0 and fewer == 0)
-
-
-def _are_few(numbers: pl.Series) -> bool:
-    """Return whether numbers are those of classes that an archive has sorted: -1 and 1, or from 0 or 1 on."""
-    first, last = (int(number) for number in (numbers.min(), numbers.max()))  # type: ignore[arg-type]
-    return first in (-1, 0, 1) and last - first <= numbers.n_unique()
+    numbers = classes.str.strip_chars().cast(pl.Float64, strict=False)
+    is_moment = numbers.is_null() & classes.str.contains(_MOMENT)
+    are_whole = bool((numbers.drop_nulls() % 1 == 0).all())
+    return are_whole and not is_moment.any() and 2 * classes.n_unique() <= len(classes)
 
 
 def series_rows(name: str, labels: pl.Series, values: Array) -> pl.DataFrame:

@@ -19,10 +19,9 @@ from streamfs.data.recordings.csv_separators import cells_of, first_lines, separ
 from streamfs.data.recordings.csv_text import AT_ONCE, CsvText, Start, require_text
 from streamfs.data.recordings.series_lines import (
     are_classes,
-    begin_lines,
     begins_series,
     class_place,
-    names_ticks,
+    names_series,
     plain_class,
     read_arff_series,
     series_rows,
@@ -47,8 +46,6 @@ _OTHERS = {
 
 BATCH = 2**17
 """Rows of a Parquet file or frame that are looked at together."""
-
-_MANY_LINES = 1000  # by which lines that are no series are known without the others
 
 _NO_ROWS = "it is neither a list of objects in JSON, nor has one on each line"
 _REASONS = {
@@ -165,8 +162,7 @@ def _opened(path: Path, name: str, start: Start, ending: str) -> Table:
         return _of_series(found, _SERIES[ending](path, name))
     text = CsvText(path, start)
     cells, row, separator = _csv_header(text)
-    is_open = start == AT_ONCE and begins_series(cells[class_place(cells) :])
-    if is_open and (lines := _class_lines(path, cells, separator)) is not None:
+    if start == AT_ONCE and (lines := _class_lines(path, cells, separator)) is not None:
         return _of_series(found, _series(lines, path, name))
     text.require_header(cells, row)
     columns = all_named(cells)
@@ -198,17 +194,14 @@ def open_series(path: Path) -> Table:
 
 
 def _class_lines(path: Path, cells: Sequence[str], separator: str) -> pl.DataFrame | None:
-    """Return the lines of a text file, if each surely is a class and the values of its series."""
+    """Return the lines of a text file, if each is a class and the values of its series."""
     own = cells[class_place(cells) :]
-    is_headed, file = names_ticks(own), path.name if own[0] else ""  # an index is no archive's
-    are_known = are_classes if is_headed and own[0] else partial(begin_lines, own)
-    parts = _line_parts(path, cells, separator)
-    first = next(parts)
-    if len(first) > _MANY_LINES and not are_known(first["class"][int(is_headed) :].drop_nulls(), file):
+    is_headed = names_series(own)
+    if not is_headed and not begins_series(cells, path.name):
         return None
-    lines = pl.concat([first, *parts])[int(is_headed) :]
-    lines = lines.filter(pl.col("class").ne_missing(own[0] or None)) if is_headed else lines
-    return lines if are_known(lines["class"].drop_nulls(), file) else None
+    lines = pl.concat(_line_parts(path, cells, separator))
+    lines = lines.filter(pl.col("class").ne_missing(own[0])) if is_headed else lines
+    return lines if are_classes(lines["class"].drop_nulls()) else None
 
 
 def _line_parts(path: Path, cells: Sequence[str], separator: str) -> Iterator[pl.DataFrame]:
