@@ -191,7 +191,9 @@ def test_both_parts_of_an_archive_are_refused_unless_named(tmp_path):
     assert len(StreamSet.read(tmp_path / "own", labelled=False)) == 2
 
 
-@pytest.mark.parametrize(("name", "text"), [("a.tsv", lines(*FOUR)), ("a.ts", "@data\n1,2,3,4,5,6:u\n1,2,3:v\n")])
+@pytest.mark.parametrize(
+    ("name", "text"), [("a_TRAIN.tsv", lines(*FOUR)), ("a.ts", "@data\n1,2,3,4,5,6:u\n1,2,3:v\n")]
+)
 def test_series_are_thinned_if_asked(tmp_path, name, text):
     (tmp_path / name).write_text(text, encoding="utf-8")
     whole = StreamSet.read(tmp_path / name)
