@@ -115,10 +115,12 @@ def test_numbers_are_one_class_however_they_are_written(tmp_path):
     assert StreamSet.read(tmp_path / "a.arff").labels.tolist() == [*FOUR]
 
 
-def test_a_first_series_that_counts_is_no_header(tmp_path):
-    rising = "up" + "".join(f"\t{tick}" for tick in range(10)) + "\n"
-    (tmp_path / "a_TRAIN.tsv").write_text(rising + lines("up", "down", "up", "down"), encoding="utf-8")
-    assert len(StreamSet.read(tmp_path / "a_TRAIN.tsv")) == 5
+@pytest.mark.parametrize("first", ["up", "0", "device"])
+def test_a_first_line_that_counts_is_no_series(tmp_path, first):
+    counting = first + "".join(f"\t{tick + (first == '0')}" for tick in range(10)) + "\n"
+    (tmp_path / "a_TRAIN.tsv").write_text(counting + lines("a", "b", "a", "b"), encoding="utf-8")
+    with pytest.raises(LayoutError, match=r"has no header|has no column 'time'"):
+        StreamSet.read(tmp_path / "a_TRAIN.tsv")
 
 
 def test_a_first_series_may_be_shorter_than_others(tmp_path):

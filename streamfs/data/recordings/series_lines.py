@@ -43,9 +43,7 @@ def names_series(cells: Sequence[str]) -> bool:
     >>> names_series(["label", *(f"t{tick}" for tick in range(10))]), names_series(["label", "t0", "t1"])
     (True, False)
     """
-    numbers = [number_of(_LETTERS.sub("", name)) for name in cells[1:]]
-    is_counted = numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)])
-    return len(numbers) >= FEWEST and cells[0].strip().lower() in _CLASS and is_counted
+    return len(cells) > FEWEST and cells[0].strip().lower() in _CLASS and _are_counted(cells[1:])
 
 
 def begins_series(cells: Sequence[str], file: str) -> bool:
@@ -53,12 +51,20 @@ def begins_series(cells: Sequence[str], file: str) -> bool:
 
     Examples
     --------
-    >>> [begins_series(["walk", *map(str, range(10))], file) for file in ("Walks_TRAIN.tsv", "walks.tsv")]
+    >>> [begins_series(["walk", *10 * ["0.5"]], file) for file in ("Walks_TRAIN.tsv", "walks.tsv")]
     [True, False]
     """
     values = [*takewhile(bool, cells[1:])]
     are_numbers = bool(values) and None not in map(number_of, values) and not any(cells[len(values) + 1 :])
-    return len(cells) > FEWEST and cells[0] != "" and are_numbers and _OF_ARCHIVE.fullmatch(file) is not None
+    is_header = _are_counted(cells) or _are_counted(cells[1:])
+    is_series = len(cells) > FEWEST and cells[0] != "" and are_numbers and not is_header
+    return is_series and _OF_ARCHIVE.fullmatch(file) is not None
+
+
+def _are_counted(names: Sequence[str]) -> bool:
+    """Return whether names are numbers, also behind letters, that rise by one from 0 or 1."""
+    numbers = [number_of(_LETTERS.sub("", name)) for name in names]
+    return numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)])
 
 
 def are_classes(classes: pl.Series) -> bool:
