@@ -8,7 +8,7 @@ _FEWEST = 3
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a question that suggests the first known word that begins so, or the most similar; empty if none is.
+    """Return a question that suggests the shortest known word that begins so, or a similar one; empty if none is.
 
     Examples
     --------
@@ -16,10 +16,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
     '; did you mean correlation?'
     >>> nearest("temp", ["stream", "temperature"])
     '; did you mean temperature?'
+    >>> nearest("time", ["timezone_offset", "Time"])
+    '; did you mean Time?'
     >>> nearest("bogus", ["count", "correlation"])
     ''
     """
     words = [*known]
     longer = [each for each in words if len(word) >= _FEWEST and each.lower().startswith(word.lower())]
-    close = longer or get_close_matches(word, words, n=1)
+    close = [min(longer, key=len)] if longer else get_close_matches(word, words, n=1)
     return f"; did you mean {close[0]}?" if close else ""

@@ -18,6 +18,9 @@ from streamfs.errors import DataError
 LARGEST = 1 << 26
 """Bytes of settings and other files that are written by hand."""
 
+PACKED = b"\x1f\x8b"
+"""What is first in files that gzip has packed."""
+
 _OTHERS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
@@ -81,7 +84,7 @@ def read_text(path: str | PathLike[str]) -> str:
 def opened_bytes(path: str | PathLike[str]) -> IO[bytes]:
     """Open a plain file, which gzip may have packed, whatever it ends in."""
     with plain(path).open("rb") as file:
-        is_packed = file.read(2) == b"\x1f\x8b"
+        is_packed = file.read(len(PACKED)) == PACKED
     return cast("IO[bytes]", gzip.open(path)) if is_packed else plain(path).open("rb")
 
 

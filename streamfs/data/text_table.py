@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from streamfs.base.plain_files import not_utf8, read_file
+from streamfs.base.plain_files import PACKED, not_utf8, read_file
 from streamfs.errors import DataError
 
 Categories = tuple[str, ...]
@@ -29,7 +29,7 @@ def read_lines(path: Path) -> list[tuple[int, str]]:
     """Return number and text of each line that is neither blank nor a comment."""
     try:
         content = read_file(path, _LARGEST)
-        if content.startswith(b"\x1f\x8b"):
+        if content.startswith(PACKED):
             content = gzip.decompress(content)
     except (EOFError, zlib.error) as error:
         raise DataError(f"{path} cannot be read: it is damaged: {error}") from error

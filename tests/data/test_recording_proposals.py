@@ -58,6 +58,17 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
         ),
         ('time,x\n"Sun, 29 Nov 2026 08:00:00 GMT",1\n', {"time_format": "%a, %d %b %Y %H:%M:%S GMT"}),
         ("millis,x\n0,1\n500,2\n1000,3\n", {"time": "millis", "time_format": "ms"}),
+        (
+            "Recorded,uptime,x\n" + "".join(f"2026-11-29 10:00:{i},{5 + i},1\n" for i in range(10, 20)),
+            {"time": "Recorded"},
+        ),
+        (
+            "sample,started,x\n" + "".join(f"{i},10:00:00,1\n" for i in range(12)),
+            {"time": "sample", "columns": ("x",)},
+        ),
+        ("time\tx\n0\t1 020,5\n1\t2\n", {"decimal": ","}),
+        ("time,x\n0,\u22121.5 °C\n1,2 °C\n", {"values": {"°C": "unit"}}),
+        ("time,x\n0,1 020.5 W\n1,2 W\n", {"values": {"W": "unit"}}),
         ("_start,_stop,_time,x\n0,9,1,4\n0,9,2,5\n", {"time": "_time"}),
         ("clock,n\n" + "".join(f"12:00:{i},{i}\n" for i in range(10, 22)), {}),
         (",v\n2026-01-01 00:00:00,1\n2026-01-01 00:00:10,2\n", {"time": "column 1"}),

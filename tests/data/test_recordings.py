@@ -224,6 +224,36 @@ def test_an_object_is_a_row(tmp_path, ending):
         StreamSet.read(path, labelled=False)
 
 
+@pytest.mark.parametrize(
+    ("name", "before"), [("log.json", ""), ("log.jsonl", "\ufeff"), ("log.jsonl.gz", ""), ("log.ndjson", "\n \n")]
+)
+def test_objects_on_lines_are_rows_however_they_are_kept(tmp_path, name, before):
+    content = f'{before}{{"time": 0, "x": 1}}\n{{"time": 1, "x": null}}\n'.encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert_array_equal(StreamSet.read(tmp_path / name, labelled=False).values.ravel(), [1, NAN])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"time": 0, "x": NaN}\n', "nor has one on each line, or ends within one; for NaN, write null"),
+        (b'{"time": 0, "x": 1}\n{"time": 1, "x', "or ends within one"),
+        (b'[{"time": 0, "x": 1},', "or ends within one"),
+        ("[" * 2000, "nor has one on each line"),
+        ('{"time": 0, "\xe9": 1}\n'.encode("latin-1"), "it is not in UTF-8; save it so"),
+        ('[{"time": 0, "\xe9": 1}]'.encode("latin-1"), "it is not in UTF-8; save it so"),
+        ('{"time": 0, "x": 1}\n'.encode("utf-16"), "has NUL bytes: it is damaged, or in UTF-16"),
+        (b"", "has no names and values, expected objects"),
+        (b"[]", "has no names and values, expected objects"),
+    ],
+)
+@pytest.mark.parametrize("name", ["log.json", "log.jsonl"])
+def test_what_is_not_json_is_refused_in_our_words(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(DataError, match=message):
+        StreamSet.read(tmp_path / name, labelled=False)
+
+
 def test_packed_files_of_several_streams_are_read(tmp_path):
     (tmp_path / "one.csv.gz").write_bytes(gzip.compress(WIDE.encode()))
     assert StreamSet.read(tmp_path).names == ("a", "b")

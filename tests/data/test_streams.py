@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from streamfs import StreamSet
+from streamfs.data.recordings.tables import numbers_of
+from streamfs.data.recordings.words import UNIT, coded
 from streamfs.errors import DataError
 
 NAN = float("nan")
@@ -289,6 +291,12 @@ SPACED = [("1 020.5", 1020.5), ("-12\u202f345", -12345.0), ("1\xa0020\xa0300.", 
 @pytest.mark.parametrize(("cell", "number"), [*SPELLINGS, *SPACED])
 def test_common_spellings_of_numbers_are_read(file, cell, number):
     assert read(file, f"stream,time,label,x\na,0,calm,{cell}\n").values.item() == number
+
+
+@pytest.mark.parametrize(("cell", "number"), [*SPELLINGS, *SPACED])
+def test_a_unit_may_follow_common_spellings_of_numbers(cell, number):
+    numbers = numbers_of(coded(pl.Series([f"{cell.strip()} W"]), {"W": UNIT}), "log.csv")
+    assert numbers.item() == number
 
 
 def test_a_stream_whose_only_row_is_empty_is_kept(file):

@@ -43,6 +43,7 @@ ONLY_HERE = {
         "streamfs.data.recordings.counted_rows",
         "streamfs.data.recordings.date_forms",
         "streamfs.data.recordings.frames",
+        "streamfs.data.recordings.json_files",
         "streamfs.data.recordings.labels",
         "streamfs.data.recordings.proposals",
         "streamfs.data.recordings.rows",

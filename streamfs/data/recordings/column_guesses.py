@@ -33,13 +33,9 @@ TIMES = (
     "when",
     "zeit",
     "datum",
-    "millis",
-    "micros",
-    "uptime",
-    "elapsed",
-    "seconds",
     "t",
 )
+UPTIMES = ("millis", "micros", "uptime", "elapsed", "seconds")
 _UNITS = {
     **dict.fromkeys(("ms", "millis", "msec", "milliseconds"), "ms"),
     **dict.fromkeys(("us", "micros", "usec", "microseconds"), "us"),
@@ -187,6 +183,7 @@ class ColumnGuess:
             return (end,), None
         date = self._take((TIME,), self._is_time) or self._take(TIMES, self._passes)
         date = date or next((c for c in self.free if self._is_moment(self.cells[c])), None)
+        date = date or self._take(UPTIMES, self._passes)
         if date is not None and not self._is_day(self.cells[date]):
             self.free = [column for column in self.free if column != date]
             return (date,), self._unit(date)
@@ -222,7 +219,7 @@ class ColumnGuess:
 
     def _counter(self) -> tuple[tuple[str, ...], None] | None:
         """Take a column that counts the rows, or those of each part; its unit is not known."""
-        if any(self._is_hour(self.cells[column]) for column in self.free):
+        if any(self._is_hour(self.cells[c]) and self.cells[c].n_unique() > 1 for c in self.free):
             return None  # the time, whose dates are not known
         counter = next((column for column in self.free if self._counts(self.cells[column])), None)
         self.free = [column for column in self.free if column != counter]

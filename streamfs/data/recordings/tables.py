@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import chain
@@ -17,6 +17,7 @@ from streamfs.base.ahead import map_ahead
 from streamfs.base.plain_files import plain
 from streamfs.data.recordings.csv_separators import cells_of, first_lines, separator_of
 from streamfs.data.recordings.csv_text import AT_ONCE, CsvText, Start, require_text
+from streamfs.data.recordings.json_files import read_objects
 from streamfs.data.recordings.series_lines import (
     are_classes,
     begins_series,
@@ -27,14 +28,16 @@ from streamfs.data.recordings.series_lines import (
     series_rows,
 )
 from streamfs.data.recordings.ts_files import read_ts
-from streamfs.data.recordings.words import GROUPED
+from streamfs.data.recordings.words import GROUPED, SPACED
 from streamfs.data.text_table import number_of
 from streamfs.errors import DataError, LayoutError
+
+_JSON = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".ts", ".ts.gz", ".parquet")
 """Of a recording's files; text may have any of the usual separators, whatever it ends in."""
 
-TEXTS = (".txt", ".txt.gz", ".dat", ".dat.gz", ".arff", ".arff.gz", ".json", ".jsonl", ".ndjson")
+TEXTS = (".txt", ".txt.gz", ".dat", ".dat.gz", ".arff", ".arff.gz", *_JSON)
 """Of files that are read if they are named, and left alone in folders."""
 
 EXPECTED = f"expected {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
@@ -47,22 +50,31 @@ _OTHERS = {
 BATCH = 2**17
 """Rows of a Parquet file or frame that are looked at together."""
 
-_NO_ROWS = "it is neither a list of objects in JSON, nor has one on each line"
+_NO_UTF_8 = "it is not in UTF-8; save it so, or convert it as `iconv -f WINDOWS-1252 -t UTF-8` does"
+_NO_ROWS = (
+    "it is neither a list of objects in JSON, nor has one on each line, or ends within one; for NaN, write null"
+)
+_OF_JSON = (
+    "Syntax at",
+    "JSON object",
+    "json object",
+    "valid JSON",
+    "TapeError",
+    "InvalidNumber",
+    "ExpectedObject",
+    "Eof at",
+    "DepthLimit",
+)
 _REASONS = {
-    "utf-8": "it is not in UTF-8; save it so, or convert it as `iconv -f WINDOWS-1252 -t UTF-8` does",
+    **dict.fromkeys(("utf-8", "UTF-8", "Utf8"), _NO_UTF_8),
     "found more fields": "a row has more cells than the header",
     "out of bounds": "a quote in its first row is not closed",
     "CSV malformed": "a quote is not closed",
-    **dict.fromkeys(("Syntax at", "JSON object", "json object", "valid JSON"), _NO_ROWS),
+    **dict.fromkeys(_OF_JSON, _NO_ROWS),
     "empty CSV": "it is empty, or has comments alone",
 }
 """Why a file cannot be read, by what polars says."""
 
-_JSON: Mapping[str, Callable[..., pl.DataFrame]] = {
-    ".json": pl.read_json,
-    ".jsonl": pl.read_ndjson,
-    ".ndjson": pl.read_ndjson,
-}
 _SERIES = {
     **dict.fromkeys((".ts", ".ts.gz"), read_ts),
     **dict.fromkeys((".arff", ".arff.gz"), read_arff_series),
@@ -70,7 +82,6 @@ _SERIES = {
 _NAMING = (".parquet", *_JSON, *_SERIES)  # files that name their columns themselves
 _RENAMED = {"header": "the first names of this header", "column_names": "others in their place, in their order"}
 _QUOTED = re.compile(r"could not parse `(.*?)` as dtype", re.DOTALL)
-_SPACED = r"^[+-]?\d{1,3}(?:\s\d{3})+(?:[.,]\d*)?$"  # a number such as 1 020,5
 _NAMELESS = re.compile(r"Unnamed: \d+|__index_level_\d+__")  # what pandas calls them where names are needed
 
 
@@ -156,7 +167,7 @@ def _opened(path: Path, name: str, start: Start, ending: str) -> Table:
     if ending == ".parquet":
         return found(list(pl.read_parquet_schema(plain(path))), partial(_parquet_parts, path))
     if ending in _JSON:
-        rows = _JSON[ending](plain(path), infer_schema_length=None)
+        rows = read_objects(path)
         return found(rows.columns, partial(iter, [rows]))
     if ending in _SERIES:
         return _of_series(found, _SERIES[ending](path, name))
@@ -285,8 +296,7 @@ def numbers_of(cells: pl.Series, source: object, n_before: int = 0, decimal: str
     wrong = (numbers.is_null() & cells.is_not_null()).arg_true()
     if len(wrong):
         row, cell = n_before + wrong[0] + 1, cells[wrong[0]]
-        advice = " without marks between groups of digits" if GROUPED.fullmatch(str(cell)) else ""
-        raise LayoutError(f"{cells.name} of {source} is {cell!r} in row {row}, expected a number{advice}")
+        raise LayoutError(f"{cells.name} of {source} is {cell!r} in row {row}, expected a number{_plainer(cell)}")
     return numbers.fill_null(np.nan).to_numpy()
 
 
@@ -299,8 +309,15 @@ def _floats(cells: pl.Series, decimal: str) -> pl.Series:
 def _plainly_written(cells: pl.Series) -> pl.Series:
     """Return texts, of which numbers have no spaces between groups of digits, and a hyphen for a minus sign."""
     signed = cells.str.replace("^\u2212", "-")
-    is_spaced = signed.str.contains(_SPACED).fill_null(value=False)
+    is_spaced = signed.str.contains(f"^{SPACED.pattern}$").fill_null(value=False)
     return signed.str.replace_all(r"\s", "").zip_with(is_spaced, signed) if is_spaced.any() else signed
+
+
+def _plainer(cell: object) -> str:
+    """Return how a number had to be written; empty of what is none."""
+    if not GROUPED.fullmatch(str(cell)):
+        return ""
+    return " with a decimal point" if SPACED.fullmatch(str(cell)) else " without marks between groups of digits"
 
 
 def _parquet_parts(path: Path) -> Iterator[pl.DataFrame]:

@@ -51,11 +51,15 @@ TWO_STATES = (
 )
 """Pairs of states that are read as 0 and 1, in small letters."""
 
-_DIGITS = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?"
-GROUPED = re.compile(r"[+-]?\d{1,3}(?:[.,'\u2019\s]\d{3})+(?:[.,]\d*)?")
+_SIGN, _GROUPS = "[+\u2212-]?", r"\d{1,3}(?:\s\d{3})+"
+_DIGITS = rf"{_SIGN}(?:(?:{_GROUPS}|\d+)(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?"
+SPACED = re.compile(rf"{_SIGN}{_GROUPS}(?:[.,]\d*)?")
+"""A number with spaces between groups of digits: 1 020,5."""
+
+GROUPED = re.compile(rf"{_SIGN}\d{{1,3}}(?:[.,'\u2019\s]\d{{3}})+(?:[.,]\d*)?")
 """A number with marks between groups of digits: 1.020,5."""
 
-COMMA = r"^[+-]?\d*,\d+$"
+COMMA = rf"^{_SIGN}(?:{_GROUPS}|\d*),\d+$"
 """A number with a decimal comma, or with thousands apart."""
 
 _NUMBER = rf"^{_DIGITS}$|^(?i:[+-]?(?:nan|inf|infinity))$"
