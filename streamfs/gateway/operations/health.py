@@ -58,9 +58,7 @@ class Health:
     clocks: Sequence[str] = ()  # warnings of clocks that are wrong
     data: Sequence[str] = ()  # warnings of messages and streams that are left out
     outbox_fullness: float = 0.0  # publications that wait for the broker, as a share of the bound
-    unanswered: float = (
-        0.0  # seconds for which the broker has confirmed none of those under way, while there is a connection
-    )
+    unanswered: float = 0.0  # seconds of a connection without a confirmation of those under way
 
     def is_alive(self, limits: HealthLimits = DEFAULT_LIMITS) -> bool:
         """Whether the loop runs; if not, only a restart helps."""
