@@ -8,7 +8,9 @@ _FEWEST = 3
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a question that suggests the shortest known word that begins so, or a similar one; empty if none is.
+    """Return a question that suggests a known word: the shortest that begins like it, else a similar one.
+
+    It is empty if there is none.
 
     Examples
     --------

@@ -49,7 +49,10 @@ N_SMALL_TREES = 60
 """Trees of a forest with small leaves."""
 
 MOST_SCOUTS, FEWEST_SCOUTS, SCOUTS_BY_STREAMS = 40, 20, 8000
-"""Trees of a forest that is only compared with others: the most, the fewest, and how many for all streams."""
+"""Trees of a forest that is only compared with others.
+
+The most; the fewest; and what is divided by the number of streams for the numbers in between.
+"""
 
 MOST_POSITIONS = 24
 """Most ticks of a stream that a forest with small leaves is fitted on."""

@@ -34,7 +34,7 @@ _BY_ALERT = {
 }
 
 
-def stated(properties: object) -> str:
+def broker_words(properties: object) -> str:
     """Return what a broker says in words as it refuses or ends a connection, and where it sends clients."""
     reason, other = (getattr(properties, name, "") for name in ("ReasonString", "ServerReference"))
     why = f' ("{reason[:_LONGEST]}")' if reason else ""

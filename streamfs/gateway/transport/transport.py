@@ -25,7 +25,7 @@ from streamfs.gateway.transport.connection import (
 )
 from streamfs.gateway.transport.inbox import Inbox
 from streamfs.gateway.transport.refusal import Refusal
-from streamfs.gateway.transport.remedies import refusal, stated
+from streamfs.gateway.transport.remedies import broker_words, refusal
 from streamfs.gateway.transport.silence import Silence
 from streamfs.gateway.transport.steady_clock import SteadyClock
 
@@ -403,7 +403,7 @@ class Transport:
     def _on_connack(self, reason: "ReasonCode", properties: "Properties | None", *, has_session: bool) -> None:
         connection = self._connection
         if connection is None or reason.is_failure:
-            why = refusal(reason.value, f"{reason}{stated(properties)}", self._options.address.protocol)
+            why = refusal(reason.value, f"{reason}{broker_words(properties)}", self._options.address.protocol)
             raise LostError(f"refuses the connection: {why}", "refused_connections")
         if connection.accepted_at is not None:
             raise LostError("accepts the connection a second time")
@@ -424,7 +424,7 @@ class Transport:
         if reason == _TAKEN_OVER:
             client_id = self._options.client_id
             raise LostError(f"hears another client with our id {client_id!r}; each needs its own", "taken_over")
-        raise LostError(f"ends the connection: {reason}{stated(properties)}")
+        raise LostError(f"ends the connection: {reason}{broker_words(properties)}")
 
     def _on_suback(self, packet_id: int, reasons: "list[ReasonCode]") -> None:
         if self._connection is None:
